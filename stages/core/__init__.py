@@ -1,0 +1,1 @@
+"""What the stages share. Nothing here imports a stage."""

@@ -1,0 +1,151 @@
+"""The command around a stage: options, input and output, model, exit status.
+
+Every stage gets the same manners from here and knows nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import click
+import orjson
+
+from stages.core import diagnostics, schema
+from stages.core.errors import UsageError
+from stages.core.lines import Library, Output
+from stages.core.runner import Plan, run_now
+from stages.core.stage import Stage
+from stages.core.streams import inputs, output
+
+PLACE = {"type": click.Path(allow_dash=True), "metavar": "FILE"}
+
+
+def common_options() -> list[click.Parameter]:
+    """Options that every stage has."""
+    return [
+        click.Argument(["files"], nargs=-1, **PLACE),
+        click.Option(
+            ["-o", "--output"], help="Write to FILE, renamed into place at the end.", **PLACE
+        ),
+        click.Option(
+            ["--tasks"], metavar="ID,…", help="Work on these tasks and pass the others through."
+        ),
+        click.Option(
+            ["--retry-failed"], is_flag=True, help="Work only on tasks whose last run here failed."
+        ),
+        click.Option(
+            ["--stale"], is_flag=True, help="Go on although a section was made from other data."
+        ),
+        click.Option(
+            ["--last-wins"], is_flag=True, help="Of two lines for one table, take the last."
+        ),
+        click.Option(
+            ["--schema"], is_flag=True, help="Print the JSON Schema of what this adds, and end."
+        ),
+        *reporting_options(),
+    ]
+
+
+def reporting_options() -> list[click.Parameter]:
+    """``--quiet`` and ``--verbose``, which every command has."""
+    return [
+        click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, help="Say more: every task, every warning."
+        ),
+    ]
+
+
+def text_option() -> click.Option:
+    """``--text``, for stages whose section is text in the end."""
+    return click.Option(
+        ["--text"],
+        is_flag=True,
+        help="Print the bare text instead of lines: one task, or many with -o FOLDER.",
+    )
+
+
+def command(stage: Stage, doc: str) -> click.Command:
+    """The click command of a stage.
+
+    Args:
+        stage: The stage.
+        doc: The docstring of its module, which is the help.
+    """
+    from stages.core.model.options import MODEL_OPTIONS
+
+    params = [*common_options(), *([text_option()] if stage.text else [])]
+    params[1:1] = stage.options
+    params += list(MODEL_OPTIONS) if stage.asks else []
+    own = [str(option.name) for option in stage.options]
+
+    def callback(**values: Any) -> None:
+        run(stage, {name: values.pop(name) for name in own}, values)
+
+    return click.Command(stage.name, params=params, callback=callback, help=doc)
+
+
+def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> None:
+    """Run the stage as the options say.
+
+    Raises:
+        SystemExit: Where the status is not 0.
+    """
+    diagnostics.begin(f"winnow {stage.name}", quiet=common["quiet"], verbose=common["verbose"])
+    if common["schema"]:
+        click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
+        return
+    plan = Plan(stage, options, _ids(common["tasks"]), common["retry_failed"], common["stale"])
+    with _output(stage, common) as out:
+        if stage.asks and common["model"] != "builtin":
+            _with_model(plan, common, out)
+        else:
+            plan.options = {**plan.options, **_model_keywords(stage, common)}
+            run_now(plan, Library(last_wins=common["last_wins"]).read(inputs(common["files"])), out)
+        if not plan.seen:
+            diagnostics.note("no task came in")
+    diagnostics.finish()
+    if diagnostics.exit_code():
+        raise SystemExit(diagnostics.exit_code())
+
+
+def _ids(given: str | None) -> frozenset[str] | None:
+    if given is None:
+        return None
+    ids = frozenset(part.strip() for part in given.split(",") if part.strip())
+    if not ids:
+        raise UsageError("--tasks names no task", hint="give ids with commas between them")
+    return ids
+
+
+def _model_keywords(stage: Stage, common: Mapping[str, Any]) -> dict[str, Any]:
+    """The shared options that the stage's function takes by keyword: lang, timeout, temperature."""
+    import inspect
+
+    if not stage.asks:
+        return {}
+    takes = inspect.signature(stage.run).parameters
+    return {
+        name: common[name]
+        for name in ("lang", "timeout", "temperature")
+        if name in takes and common.get(name) is not None
+    }
+
+
+def _output(stage: Stage, common: Mapping[str, Any]) -> AbstractContextManager[Output]:
+    if stage.text and common["text"]:
+        from stages.core.texts import texts
+
+        return texts(stage, cast("str | None", common["output"]))
+    return output(common["output"])
+
+
+def _with_model(plan: Plan, common: Mapping[str, Any], out: Output) -> None:
+    """Run the stage with a model: on an event loop, or dry."""
+    from stages.core.asking import ask_all
+
+    plan.options = {**plan.options, **_model_keywords(plan.stage, common)}
+    items = Library(last_wins=common["last_wins"]).read(inputs(common["files"]))
+    ask_all(plan, items, out, common)

@@ -1,0 +1,153 @@
+"""Everything that goes to stderr, and the exit status that goes with it.
+
+One line per message: ``winnow COMMAND: place: what; what to do``. Nothing else in the
+package writes to stderr, so `--quiet`, `--verbose` and the escaping of hostile text are
+settled here once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from stages.core.errors import WinnowError
+from stages.core.text import visible
+
+LONGEST_LINE = 600
+SAME_KIND_SHOWN = 5
+PROGRESS_EVERY = 0.1
+
+
+@dataclass
+class State:
+    """How the running command reports; set once by the command line."""
+
+    command: str = "winnow"
+    quiet: bool = False
+    verbose: bool = False
+    exit_code: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    progress_at: float = 0.0
+    progress_width: int = 0
+
+
+_state = State()
+
+
+def begin(command: str, *, quiet: bool = False, verbose: bool = False) -> None:
+    """Start reporting for one command; forgets what an earlier one said."""
+    global _state
+    _state = State(command=command, quiet=quiet, verbose=verbose)
+
+
+def exit_code() -> int:
+    """The status the command ends with, judging by the errors reported so far."""
+    return _state.exit_code
+
+
+def note(message: str) -> None:
+    """What a run left or did; silent under ``--quiet``."""
+    if not _state.quiet:
+        _write(message)
+
+
+def detail(message: str) -> None:
+    """What only ``--verbose`` shows."""
+    if _state.verbose:
+        _write(message)
+
+
+def warn(problem: WinnowError | str) -> None:
+    """Something was left out or looks wrong, and the run is still all well."""
+    if not _state.quiet:
+        _limited(problem, "warning: ")
+
+
+def error(problem: WinnowError | str) -> None:
+    """Something failed and the run goes on; it will end with that error's status."""
+    code = problem.exit_code if isinstance(problem, WinnowError) else 1
+    _state.exit_code = max(_state.exit_code, code)
+    _limited(problem, "")
+
+
+def fatal(problem: BaseException) -> int:
+    """Report the error that ends the run, and give its exit status."""
+    if isinstance(problem, BrokenPipeError):
+        return 0
+    if isinstance(problem, KeyboardInterrupt):
+        _write("interrupted")
+        return 130
+    if isinstance(problem, OSError):
+        problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
+    _write(str(problem))
+    return max(_state.exit_code, getattr(problem, "exit_code", 1))
+
+
+def os_message(problem: OSError) -> str:
+    """The operating system's words for an error, and what to do where that is known."""
+    words = (problem.strerror or str(problem)).lower()
+    hints = {
+        errno.ENOSPC: "make room, or write elsewhere with -o",
+        errno.ENOENT: "check the path",
+        errno.EACCES: "check its permissions",
+        errno.EISDIR: "name a file",
+        errno.EBADF: "was it closed?",
+    }
+    hint = hints.get(problem.errno or 0)
+    return f"{words}; {hint}" if hint else words
+
+
+def finish() -> None:
+    """Say how many messages of a kind were not shown; call once at the end."""
+    for kind, times in _state.kinds.items():
+        if times > SAME_KIND_SHOWN and not _state.verbose:
+            _write(f"{times - SAME_KIND_SHOWN} more like: {kind} (--verbose shows all)")
+
+
+def progress(done: int, total: int | None, what: str) -> None:
+    """A counter on a terminal, at most ten times a second; nothing elsewhere."""
+    now = time.monotonic()
+    if _state.quiet or not _is_terminal() or now - _state.progress_at < PROGRESS_EVERY:
+        return
+    _state.progress_at = now
+    text = f"{_state.command}: {done}{f'/{total}' if total else ''} {what}"
+    _raw("\r" + text.ljust(_state.progress_width))
+    _state.progress_width = len(text)
+
+
+def _limited(problem: WinnowError | str, prefix: str) -> None:
+    """Show the first few of a kind; `finish` counts the rest."""
+    kind = problem.what if isinstance(problem, WinnowError) else problem
+    _state.kinds[prefix + kind] += 1
+    if _state.verbose or _state.kinds[prefix + kind] <= SAME_KIND_SHOWN:
+        _write(prefix + str(problem))
+
+
+def _write(message: str) -> None:
+    _clear_progress()
+    _raw(f"{_state.command}: {visible(message, LONGEST_LINE)}\n")
+
+
+def _clear_progress() -> None:
+    if _state.progress_width:
+        _raw("\r" + " " * _state.progress_width + "\r")
+        _state.progress_width = 0
+
+
+def _raw(text: str) -> None:
+    """Write to stderr, or nowhere where it is closed: a message must not become an error."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,128 @@
+"""The errors that a user can meet, by what the user does next.
+
+Every error carries ``what`` went wrong, the ``place`` it went wrong at (a file and
+line, a table, a task) and a ``hint``: what to do next. `core.diagnostics` turns one
+into one line on stderr and an exit status; nothing else prints errors.
+
+    WinnowError               1  something about the data or the run
+    ├── UsageError            2  change the command line
+    ├── DataError             1  mend or leave out a file or a line
+    │   ├── LineError         1  a line breaks its schema
+    │   └── SourceError       1  a data source cannot be read
+    ├── SectionError          1  run another command first
+    │   ├── MissingSection    1
+    │   └── StaleSection      1
+    ├── ModelError            1  ask again, ask otherwise, or another model
+    │   ├── ReplyInvalid      1  the reply breaks its schema, after the repair
+    │   ├── ReplyCut          1  the reply was cut by its length limit
+    │   ├── CallFailed        1  the provider refused or dropped the call
+    │   ├── CallTimeout       1  the call took too long
+    │   ├── NotCached         1  offline, and the cache has no such reply
+    │   └── Unreachable       3  no call came through at all
+    └── SqlError              1  write the statement differently
+        ├── SqlRefused        1  not harmless, or not understood
+        ├── SqlFailed         1  the engine says no
+        └── SqlLimit          1  too long, too large, too slow
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class WinnowError(Exception):
+    """Root of the tree; ``exit_code`` is the command's status when it ends the run."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, place: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """``place: what; hint``, leaving out what is empty."""
+        head = f"{self.place}: {self.what}" if self.place else self.what
+        return f"{head}; {self.hint}" if self.hint else head
+
+
+class UsageError(WinnowError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class DataError(WinnowError):
+    """A file or a line is not what it should be."""
+
+
+class LineError(DataError):
+    """A line is not valid JSON or breaks its schema.
+
+    ``record`` is what the line decodes to, None where it is not a JSON object.
+    """
+
+    record: dict[str, Any] | None = None
+
+
+class SourceError(DataError):
+    """A data source cannot be read."""
+
+
+class SectionError(WinnowError):
+    """A section that the stage needs is not there, or not of this data."""
+
+
+class MissingSection(SectionError):
+    """No command has written the section yet."""
+
+
+class StaleSection(SectionError):
+    """The section was made from something else than what stands in the lines now."""
+
+
+class ModelError(WinnowError):
+    """A model gave no usable answer."""
+
+
+class ReplyInvalid(ModelError):
+    """The reply breaks its schema, and so did the repaired one."""
+
+
+class ReplyCut(ModelError):
+    """The reply ended at the length limit."""
+
+
+class CallFailed(ModelError):
+    """The provider refused or dropped the call, after all retries."""
+
+
+class CallTimeout(ModelError):
+    """The call took longer than its time limit."""
+
+
+class NotCached(ModelError):
+    """``--offline``, and the cache holds no reply to the request."""
+
+
+class Unreachable(ModelError):
+    """No call came through at all."""
+
+    exit_code = 3
+
+
+class SqlError(WinnowError):
+    """A statement gave no rows; the message is short enough for a model to read."""
+
+
+class SqlRefused(SqlError):
+    """The gate did not let the statement through."""
+
+
+class SqlFailed(SqlError):
+    """The engine could not run the statement."""
+
+
+class SqlLimit(SqlError):
+    """The statement passed a limit: time, memory, length, table references."""

@@ -1,0 +1,376 @@
+"""The records that stand on lines, as types. Made by tools/make_records.py from schemas/."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+__all__ = [
+    "Catalog",
+    "Collapse",
+    "Column",
+    "Describe",
+    "DescribeTables",
+    "Document",
+    "Evidence",
+    "Field",
+    "ForeignKey",
+    "Link",
+    "LinkColumn",
+    "LinkEdge",
+    "LinkTable",
+    "Message",
+    "Meta",
+    "Pin",
+    "Prompt",
+    "Question",
+    "Rows",
+    "SchemaColumn",
+    "SchemaFile",
+    "SchemaForeignKey",
+    "SchemaTable",
+    "Shown",
+    "Skipped",
+    "Source",
+    "Table",
+    "Task",
+    "TaskError",
+    "Vote",
+]
+
+
+class Document(TypedDict):
+    """Document"""
+
+    path: str
+    kind: str
+    bytes: int
+    headings: NotRequired[list[str]]
+    first_lines: NotRequired[list[str]]
+
+
+class Skipped(TypedDict):
+    """Skipped"""
+
+    path: str
+    reason: str
+
+
+class Catalog(TypedDict):
+    """The first of the three kinds of line: one folder, server or schema file, and what lies in it beside tables."""
+
+    kind: Literal["catalog"]
+    v: Literal[1]
+    id: str
+    name: str
+    root: NotRequired[str]
+    dialect: NotRequired[str]
+    documents: NotRequired[list[Document]]
+    skipped: NotRequired[list[Skipped]]
+    warnings: NotRequired[list[str]]
+
+
+class Shown(TypedDict):
+    """Canonical names, each in exactly one list."""
+
+    full: list[str]
+    names: list[str]
+    line: list[str]
+
+
+Meta = TypedDict(
+    "Meta",
+    {
+        "of": str,
+        "from": NotRequired[list[str]],
+        "model": NotRequired[str],
+        "lang": NotRequired[str],
+        "prompt": NotRequired[str],
+        "calls": NotRequired[int],
+        "tokens_in": NotRequired[int],
+        "tokens_out": NotRequired[int],
+        "usd": NotRequired[float | None],
+        "skipped": NotRequired[str],
+        "options": NotRequired[dict[str, Any]],
+    },
+)
+
+
+class Collapse(TypedDict):
+    """What of each table is shown in the prompt, and the describe keys to fold."""
+
+    keys: list[str]
+    shown: Shown
+    by: list[str]
+    notes: NotRequired[list[str]]
+    meta: Meta
+
+
+class DescribeTables(TypedDict):
+    """DescribeTables"""
+
+    full: int
+    names: int
+    line: int
+
+
+class Describe(TypedDict):
+    """The context description: full tables, folded tables and documents as text."""
+
+    text: str
+    format: Literal["context", "ddl", "json"]
+    tokens: int
+    tokens_all: NotRequired[int]
+    tables: DescribeTables
+    gave_up: NotRequired[list[str]]
+    over_budget: NotRequired[int]
+    meta: Meta
+
+
+class Evidence(TypedDict):
+    """Evidence"""
+
+    type: Literal[
+        "name",
+        "description",
+        "glossary",
+        "value",
+        "key",
+        "neighbour",
+        "co-occurrence",
+        "rule",
+        "model",
+        "routing",
+        "form",
+    ]
+    words: list[str]
+    weight: float
+    note: NotRequired[str]
+
+
+class LinkTable(TypedDict):
+    """LinkTable"""
+
+    name: str
+    score: float
+    keep: bool
+    evidence: list[Evidence]
+
+
+class LinkColumn(TypedDict):
+    """LinkColumn"""
+
+    table: str
+    name: str
+    score: float
+    keep: bool
+    evidence: list[Evidence]
+
+
+class LinkEdge(TypedDict):
+    """LinkEdge"""
+
+    left: str
+    left_columns: list[str]
+    right: str
+    right_columns: list[str]
+    how: Literal["declared", "name", "value"]
+
+
+class Link(TypedDict):
+    """Ranked tables and columns with typed evidence; sparse: what has no evidence and is not kept is only counted."""
+
+    tables: list[LinkTable]
+    columns: list[LinkColumn]
+    edges: list[LinkEdge]
+    n_tables: int
+    n_columns: NotRequired[int]
+    notes: NotRequired[list[str]]
+    error: NotRequired[str]
+    meta: Meta
+
+
+class Message(TypedDict):
+    """Message"""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+
+
+class Prompt(TypedDict):
+    """The solver's messages."""
+
+    messages: list[Message]
+    tokens: int
+    meta: Meta
+
+
+class Question(TypedDict):
+    """One line of a question file for scan --questions. Other keys are passed over."""
+
+    id: str | int
+    question: str
+    evidence: NotRequired[str | None]
+    db_id: NotRequired[str | None]
+    difficulty: NotRequired[str | None]
+
+
+class SchemaColumn(TypedDict):
+    """SchemaColumn"""
+
+    name: str
+    type: NotRequired[str | None]
+    nl_name: NotRequired[str | None]
+    description: NotRequired[str | None]
+    samples: NotRequired[list[Any] | None]
+    nullable: NotRequired[bool | None]
+    fields: NotRequired[list[Any] | None]
+
+
+class SchemaForeignKey(TypedDict):
+    """SchemaForeignKey"""
+
+    columns: list[str]
+    ref_table: str
+    ref_columns: NotRequired[list[str] | None]
+
+
+class SchemaTable(TypedDict):
+    """SchemaTable"""
+
+    name: str
+    nl_name: NotRequired[str | None]
+    description: NotRequired[str | None]
+    family: NotRequired[str | int | None]
+    columns: list[SchemaColumn]
+    primary_key: NotRequired[list[str] | None]
+    foreign_keys: NotRequired[list[SchemaForeignKey] | None]
+
+
+class SchemaFile(TypedDict):
+    """A schema without data, for scan --catalog: one database as one JSON object."""
+
+    db_id: NotRequired[str]
+    dialect: NotRequired[str]
+    tables: list[SchemaTable]
+
+
+class Source(TypedDict):
+    """Source"""
+
+    kind: str
+    path: NotRequired[str]
+    url: NotRequired[str]
+    table: NotRequired[str]
+    bytes: NotRequired[int]
+    view: NotRequired[bool]
+    reader: NotRequired[dict[str, Any]]
+
+
+class Rows(TypedDict):
+    """Rows"""
+
+    count: int | None
+    how: Literal["exact", "estimate", "unknown"]
+
+
+class Field(TypedDict):
+    """Field"""
+
+    name: str
+    type: str
+    description: NotRequired[str]
+    examples: NotRequired[list[str]]
+
+
+class Column(TypedDict):
+    """Column"""
+
+    name: str
+    type: str
+    declared: NotRequired[str]
+    nullable: NotRequired[bool | None]
+    key: NotRequired[Literal["primary", "unique", "foreign"]]
+    nl_name: NotRequired[str]
+    description: NotRequired[str]
+    comment: NotRequired[str]
+    generated: NotRequired[bool]
+    examples: NotRequired[list[str]]
+    fields: NotRequired[list[Field]]
+
+
+class ForeignKey(TypedDict):
+    """ForeignKey"""
+
+    columns: list[str]
+    ref_table: str
+    ref_columns: list[str]
+
+
+class Table(TypedDict):
+    """The second kind of line: one table of a catalog, on a line of its own."""
+
+    kind: Literal["table"]
+    catalog: str
+    name: str
+    aliases: NotRequired[list[str]]
+    describe_key: str
+    nl_name: NotRequired[str]
+    description: NotRequired[str]
+    comment: NotRequired[str]
+    source: NotRequired[Source]
+    rows: NotRequired[Rows]
+    columns: list[Column]
+    checked: NotRequired[Literal["full", "sample", "declared", "none"]]
+    primary_key: NotRequired[list[str]]
+    foreign_keys: NotRequired[list[ForeignKey]]
+    sample: NotRequired[list[dict[str, str | None]]]
+    always_keep: NotRequired[bool]
+    warnings: NotRequired[list[str]]
+    error: NotRequired[str]
+
+
+class Pin(TypedDict):
+    """Pin"""
+
+    keep: NotRequired[list[str]]
+    fold: NotRequired[list[str]]
+
+
+class TaskError(TypedDict):
+    """Only for a task without a question or without a usable table."""
+
+    stage: str
+    message: str
+
+
+class Task(TypedDict):
+    """The third kind of line: one question, and the sections that the stages have added. Sections and unknown keys are checked by their own schemas or pass through."""
+
+    kind: Literal["task"]
+    catalog: NotRequired[str]
+    task_id: str
+    question: NotRequired[str]
+    difficulty: NotRequired[str]
+    evidence: NotRequired[str]
+    knowledge: NotRequired[str]
+    video: NotRequired[str]
+    root: NotRequired[str]
+    pin: NotRequired[Pin]
+    error: NotRequired[TaskError]
+
+
+class Vote(TypedDict):
+    """TableRelevanceResult: the aggregated verdict of all rounds."""
+
+    task_id: str
+    per_table: dict[str, bool]
+    relevant_tables: list[str]
+    skipped_tables: list[str]
+    always_keep: list[str]
+    skipped_describe_keys: list[str]
+    reasons: dict[str, str]
+    all_tables: list[str]
+    vote_tally: dict[str, str]
+    n_rounds_ok: int
+    error: str
+    meta: Meta

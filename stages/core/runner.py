@@ -1,0 +1,190 @@
+"""Running a stage over lines: order kept, errors kept apart, finished work never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stages.core import diagnostics
+from stages.core.errors import DataError, WinnowError
+from stages.core.lines import Asked, Broken, Item, Output, Shelf, dump
+from stages.core.sections import Check, seal, section, with_section
+from stages.core.stage import Stage
+
+if TYPE_CHECKING:
+    from stages.core.model import Client, TaskModel
+
+SUMMARIES_SHOWN = 3
+
+
+@dataclass
+class Plan:
+    """What one run of a stage is to do.
+
+    Attributes:
+        stage: The stage.
+        options: Values of the stage's own options.
+        only: Task ids to work on; None for all.
+        failed_only: Work only on tasks with an error of this stage.
+        stale_ok: Go on although a needed section was made from something else.
+        client: The model, or None for ``builtin``.
+        database: Makes the live data of a catalog, where the stage wants it.
+    """
+
+    stage: Stage
+    options: Mapping[str, Any]
+    only: frozenset[str] | None = None
+    failed_only: bool = False
+    stale_ok: bool = False
+    client: Client | None = None
+    database: Callable[[Asked], Any] | None = None
+    seen: set[str] = field(default_factory=set)
+    counts: list[tuple[int, ...]] = field(default_factory=list)
+
+
+def chosen(plan: Plan, asked: Asked) -> bool:
+    """Whether the stage works on this task, or passes it through as it is."""
+    task = asked.task
+    plan.seen.add(task["task_id"])
+    if plan.only is not None and task["task_id"] not in plan.only:
+        return False
+    error = task.get("error")
+    if error is not None and error["stage"] != plan.stage.name:
+        return False
+    if plan.failed_only:
+        own = section(task, plan.stage.name)
+        return error is not None or bool(own and own.get("error"))
+    return True
+
+
+def unusable(plan: Plan, asked: Asked) -> str:
+    """Why no stage can do anything for the task; empty where it can."""
+    if "question" in plan.stage.inputs and not asked.task.get("question", "").strip():
+        return "the task has no question"
+    if plan.stage.reads_tables and not asked.tables:
+        return "the task has no table to look at"
+    return ""
+
+
+def refuse(plan: Plan, asked: Asked, message: str) -> bytes:
+    """The task line with the top-level error that every later stage leaves alone."""
+    hint = "rescan it with `winnow scan`"
+    diagnostics.error(DataError(message, place=_place(asked), hint=hint))
+    record = {k: v for k, v in asked.task.items() if k != plan.stage.name}
+    return dump({**record, "error": {"stage": plan.stage.name, "message": message}})
+
+
+def prepared(plan: Plan, asked: Asked) -> bytes | None:
+    """The line to write where the stage need not run; None where it has to.
+
+    Raises:
+        SectionError: A section that the stage needs is missing or stale.
+    """
+    if not chosen(plan, asked):
+        return asked.line.raw + b"\n"
+    if asked.shelf.damaged:
+        raise DataError(
+            f"its catalog has a line that cannot be read ({asked.shelf.damaged})",
+            hint="the task is passed on as it was; mend the line",
+        )
+    why = unusable(plan, asked)
+    if why:
+        return refuse(plan, asked, why)
+    Check(asked.task, asked.hashes, _place(asked)).needed(plan.stage, stale_ok=plan.stale_ok)
+    return None
+
+
+def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
+    """What the stage's function returns: a section, or an awaitable of one."""
+    wanted: dict[str, Any] = {}
+    if "catalog" in plan.stage.wants:
+        wanted["catalog"] = asked.shelf.catalog
+    if "model" in plan.stage.wants:
+        wanted["model"] = model
+    if "database" in plan.stage.wants and plan.database is not None:
+        wanted["database"] = plan.database(asked)
+    return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
+
+
+def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel | None) -> bytes:
+    """The task line with its new section."""
+    usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
+    done = seal(found, plan.stage, asked.task, asked.hashes, usage)
+    if done.get("error"):
+        diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)))
+    _summarise(plan, asked, done)
+    return dump(with_section(asked.task, plan.stage.name, done))
+
+
+def _summarise(plan: Plan, asked: Asked, done: Mapping[str, Any]) -> None:
+    """Say what is left of the first tasks; `totals` says it of all."""
+    if plan.stage.counts is None:
+        return
+    plan.counts.append(plan.stage.counts(done))
+    show = diagnostics.note if len(plan.counts) <= SUMMARIES_SHOWN else diagnostics.detail
+    show(f"{asked.task['task_id']}: {plan.stage.summary.format(*plan.counts[-1])}")
+
+
+def totals(plan: Plan) -> None:
+    """One line over all tasks, and one for every task id that was asked for and not met."""
+    if len(plan.counts) > SUMMARIES_SHOWN:
+        sums = [sum(column) for column in zip(*plan.counts, strict=True)]
+        diagnostics.note(f"{len(plan.counts)} tasks: {plan.stage.summary.format(*sums)}")
+    for name in sorted((plan.only or frozenset()) - plan.seen):
+        diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))
+
+
+def failed(asked: Asked, error: WinnowError) -> bytes:
+    """Report the error; the task goes on as it was."""
+    error.place = error.place or _place(asked)
+    diagnostics.error(error)
+    return asked.line.raw + b"\n"
+
+
+def _place(asked: Asked) -> str:
+    return asked.task["task_id"]
+
+
+def passed(item: Shelf | Broken, out: Output) -> None:
+    """Write what no stage works on."""
+    if isinstance(item, Shelf):
+        for raw in item.lines():
+            out.write(raw)
+        return
+    diagnostics.error(item.error)
+    if item.raw is not None:
+        out.write(item.raw + b"\n")
+
+
+def run_now(plan: Plan, items: Iterator[Item], out: Output) -> None:
+    """Work on the tasks one after the other, without an event loop."""
+    for item in items:
+        if isinstance(item, Asked):
+            out.write(_one_now(plan, item))
+            out.flush()
+        else:
+            passed(item, out)
+    totals(plan)
+
+
+def _one_now(plan: Plan, asked: Asked) -> bytes:
+    try:
+        ready = prepared(plan, asked)
+        if ready is not None:
+            return ready
+        return finish(plan, asked, at_once(call(plan, asked, None)), None)
+    except WinnowError as error:
+        return failed(asked, error)
+
+
+def at_once(found: Any) -> Mapping[str, Any]:
+    """The section; a coroutine is driven to its end, which needs no loop where no model is asked."""
+    if isinstance(found, Mapping):
+        return found
+    try:
+        found.send(None)
+    except StopIteration as stop:
+        value: Mapping[str, Any] = stop.value
+        return value
+    raise RuntimeError("a stage waited for something although no model was given")

@@ -1,0 +1,127 @@
+"""Running a stage that asks a model: tasks side by side, lines in the order they came."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Iterator
+
+from stages.core.errors import WinnowError
+from stages.core.lines import Asked, Broken, Item, Output, Shelf
+from stages.core.runner import Plan, call, failed, finish, passed, prepared, totals
+
+LINES_READ_AHEAD = 64
+
+Head = Shelf | Broken | asyncio.Task[bytes]
+
+
+class SideBySide:
+    """Works on up to ``ahead`` tasks at once; a finished one is written when its turn comes.
+
+    Where the run is cancelled or fails, every task that had come to its end is written
+    before the error goes on.
+    """
+
+    def __init__(self, plan: Plan, out: Output, ahead: int) -> None:
+        self.plan = plan
+        self.out = out
+        self.places = asyncio.Semaphore(ahead)
+        self.heads: asyncio.Queue[Head | Exception | None] = asyncio.Queue()
+        self.current: Head | Exception | None = None
+
+    async def run(self, items: Iterator[Item]) -> None:
+        """Read all items and write all lines."""
+        reader = asyncio.create_task(self._start_all(items))
+        try:
+            while (head := await self.heads.get()) is not None:
+                self.current = head
+                await self._write(head)
+                self.current = None
+                self.places.release()
+            totals(self.plan)
+        except BaseException:
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+            await self._rescue()
+            raise
+
+    async def _start_all(self, items: Iterator[Item]) -> None:
+        """Start each task when there is a place for it; the last thing put is None or an error."""
+        try:
+            async for item in threaded(items):
+                await self.places.acquire()
+                started = asyncio.create_task(self._one(item)) if isinstance(item, Asked) else item
+                self.heads.put_nowait(started)
+        except Exception as error:
+            self.heads.put_nowait(error)
+        self.heads.put_nowait(None)
+
+    async def _one(self, asked: Asked) -> bytes:
+        plan = self.plan
+        try:
+            ready = prepared(plan, asked)
+            if ready is not None:
+                return ready
+            task_id = asked.task["task_id"]
+            model = plan.client.for_task(task_id, plan.stage.name) if plan.client else None
+            found = call(plan, asked, model)
+            return finish(
+                plan, asked, await found if isinstance(found, Awaitable) else found, model
+            )
+        except WinnowError as error:
+            return failed(asked, error)
+
+    async def _write(self, head: Head | Exception) -> None:
+        if isinstance(head, Exception):
+            raise head
+        if isinstance(head, asyncio.Task):
+            self.out.write(await head)
+            self.out.flush()
+        else:
+            passed(head, self.out)
+
+    async def _rescue(self) -> None:
+        """Stop what is in flight, and write the tasks that had come to their end."""
+        heads = [self.current]
+        while not self.heads.empty():
+            heads.append(self.heads.get_nowait())
+        tasks = [head for head in heads if isinstance(head, asyncio.Task)]
+        ended = {head for head in tasks if head.done()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for head in heads:
+            if isinstance(head, Shelf):
+                passed(head, self.out)
+            elif isinstance(head, asyncio.Task) and head in ended and head.exception() is None:
+                self.out.write(head.result())
+        self.out.flush()
+
+
+async def threaded(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """The items of a blocking reader, read on a thread that holds up neither the loop nor the exit."""
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[Item | BaseException | None] = asyncio.Queue()
+    room = threading.Semaphore(LINES_READ_AHEAD)
+
+    def put(value: Item | BaseException | None) -> None:
+        try:
+            loop.call_soon_threadsafe(queue.put_nowait, value)
+        except RuntimeError:  # the loop is closed: nobody waits for more
+            return
+
+    def read() -> None:
+        try:
+            for item in items:
+                room.acquire()
+                put(item)
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    while (value := await queue.get()) is not None:
+        if isinstance(value, BaseException):
+            raise value
+        room.release()
+        yield value

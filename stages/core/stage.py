@@ -1,0 +1,63 @@
+"""What a stage is: one pure function, and one literal that says what it needs and adds.
+
+`core.command` makes a click command of it; nothing in a stage reads, writes, prints,
+or looks at the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import click
+
+Section: TypeAlias = Mapping[str, Any]
+
+TASK_INPUTS = ("question", "evidence", "knowledge", "video")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the chain.
+
+    Args:
+        run: ``run(task, tables, **wanted, **options) -> section``; a coroutine function
+            where the stage asks a model. The section comes without ``of``; a ``meta`` in
+            it may hold ``lang``, ``prompt`` and ``skipped``, the rest is filled in.
+        needs: Sections that have to stand on the task.
+        needs_any: Sections of which at least one has to stand.
+        uses: Sections that are read where they stand.
+        inputs: Keys of the task that the result depends on.
+        reads_tables: Whether the result depends on the table lines.
+        wants: What is handed to ``run`` by keyword beside the options: ``"catalog"`` (the
+            catalog record), ``"model"`` (a `core.model.Model`, or None for ``builtin``),
+            ``"database"`` (a `core.sandbox.Database` over the catalog).
+        options: The stage's own click options; their values are keywords of ``run``.
+        text: What ``--text`` prints of a section; None where there is no such option.
+        counts: The numbers of what one section leaves; they are added up over tasks.
+        summary: The sentence for stderr that `counts` fill: ``"kept {0} of {1} tables"``.
+    """
+
+    run: Callable[..., Section | Awaitable[Section]]
+    needs: tuple[str, ...] = ()
+    needs_any: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = TASK_INPUTS
+    reads_tables: bool = True
+    wants: tuple[str, ...] = ()
+    options: tuple[click.Option, ...] = ()
+    text: Callable[[Section], str] | None = None
+    text_suffix: str = ".md"
+    counts: Callable[[Section], tuple[int, ...]] | None = None
+    summary: str = ""
+
+    @property
+    def name(self) -> str:
+        """The command and the section that it adds."""
+        return self.run.__name__
+
+    @property
+    def asks(self) -> bool:
+        """Whether the stage may ask a model."""
+        return "model" in self.wants

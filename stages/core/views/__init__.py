@@ -1,0 +1,1 @@
+"""A person's view of lines: what `winnow show` prints."""

@@ -1,0 +1,59 @@
+"""A file of lines read whole, as `show` looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from stages.core import diagnostics
+from stages.core.lines import Asked, Broken, Library, Shelf
+
+
+@dataclass
+class Book:
+    """Catalogs by id, and the tasks in the order of their lines."""
+
+    name: str
+    shelves: dict[str, Shelf] = field(default_factory=dict)
+    tasks: list[Asked] = field(default_factory=list)
+
+    def task(self, task_id: str) -> Asked | None:
+        """The last task with that id."""
+        return next((a for a in reversed(self.tasks) if a.task["task_id"] == task_id), None)
+
+    @property
+    def sections(self) -> list[str]:
+        """Names of all sections on any task, in the order they are met."""
+        found: dict[str, None] = {}
+        for asked in self.tasks:
+            for key in sections_of(asked):
+                found.setdefault(key)
+        return list(found)
+
+
+def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
+    """Read every line; broken ones are reported and left out."""
+    library = Library(last_wins=True)
+    book = Book(name)
+    for item in library.read(source):
+        if isinstance(item, Asked):
+            book.tasks.append(item)
+        elif isinstance(item, Broken):
+            diagnostics.error(item.error)
+    book.shelves = {
+        key: shelf for key, shelf in library.shelves.items() if shelf.line or shelf.tables
+    }
+    return book
+
+
+NOT_SECTIONS = frozenset({"pin", "error"})
+
+
+def sections_of(asked: Asked) -> dict[str, dict[str, Any]]:
+    """The sections of a task, by the stage that added them."""
+    return {
+        key: value
+        for key, value in asked.line.record.items()
+        if isinstance(value, dict) and key not in NOT_SECTIONS
+    }

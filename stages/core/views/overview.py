@@ -1,0 +1,119 @@
+"""The plain view: catalogs, their tables, and each task's sections in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stages.core.lines import Asked, Shelf
+from stages.core.records import Catalog, Table
+from stages.core.text import visible
+from stages.core.views.book import Book, sections_of
+from stages.core.views.brief import brief
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NAME, LINE, QUESTION = 60, 120, 300
+COLUMNS_NAMED = 8
+
+
+def overview(book: Book, task_id: str | None) -> Iterator[RenderableType]:
+    """Catalogs and tables, then tasks; with ``task_id`` that task and its catalog only."""
+    tasks = [asked for asked in book.tasks if task_id in (None, asked.task["task_id"])]
+    ids = {asked.shelf.id for asked in tasks} if task_id else set(book.shelves)
+    for key, shelf in book.shelves.items():
+        if key in ids:
+            yield from _catalog(shelf)
+    for asked in tasks:
+        yield _task(asked, whole=task_id is not None)
+
+
+def _catalog(shelf: Shelf) -> Iterator[RenderableType]:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    yield Text(_catalog_line(shelf.catalog, len(shelf.tables)), style="bold")
+    for skipped in shelf.catalog.get("skipped", []):
+        yield Text(
+            f"  skipped {visible(skipped['path'], LINE)}: {visible(skipped['reason'], LINE)}",
+            style="yellow",
+        )
+    grid = Grid(box=None, pad_edge=True, header_style="dim")
+    for head, justify in (
+        ("table", "left"),
+        ("rows", "right"),
+        ("columns", "left"),
+        ("from", "left"),
+        ("", "left"),
+    ):
+        grid.add_column(head, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for table in shelf.records:
+        grid.add_row(*(Text(cell) for cell in _table_cells(table)))
+    yield grid
+    yield Text("")
+
+
+def _catalog_line(catalog: Catalog, tables: int) -> str:
+    parts = [f"catalog {visible(catalog['name'], NAME)}", f"{tables} tables"]
+    if catalog.get("documents"):
+        parts.append(f"{len(catalog['documents'])} documents")
+    if catalog.get("root"):
+        parts.append(f"in {visible(catalog['root'], LINE)}")
+    return ", ".join(parts)
+
+
+def _table_cells(table: Table) -> tuple[str, ...]:
+    names = [visible(column["name"], NAME) for column in table["columns"]]
+    more = f" … {len(names)} in all" if len(names) > COLUMNS_NAMED else ""
+    flags = [word for word, on in (("always kept", table.get("always_keep")),) if on]
+    flags += [f"{len(table['warnings'])} warnings"] if table.get("warnings") else []
+    flags += [f"ERROR {visible(table['error'], LINE)}"] if table.get("error") else []
+    return (
+        visible(table["name"], NAME),
+        rows(table),
+        ", ".join(names[:COLUMNS_NAMED]) + more,
+        visible(table["describe_key"], LINE),
+        ", ".join(flags),
+    )
+
+
+def rows(table: Table) -> str:
+    """The row count as a person writes it: ``1204``, ``~1204`` or ``?``."""
+    found = table.get("rows", {"count": None, "how": "unknown"})
+    if found["count"] is None:
+        return "?"
+    return f"{'~' if found['how'] == 'estimate' else ''}{found['count']}"
+
+
+def _task(asked: Asked, *, whole: bool) -> RenderableType:
+    from rich.text import Text
+
+    task = asked.task
+    text = Text(f"task {visible(task['task_id'], NAME)}", style="bold")
+    text.append(
+        f": {visible(task.get('question', '(no question)'), None if whole else QUESTION)}\n",
+        style="not bold",
+    )
+    for key in ("evidence", "knowledge", "video"):
+        value = str(task.get(key, ""))
+        if value:
+            shown = visible(value, None if whole and key == "evidence" else NAME)
+            text.append(f"  {key}: {len(value)} characters: {shown}\n", style="not bold dim")
+    for key, names in task.get("pin", {}).items():
+        if isinstance(names, list) and names:
+            text.append(
+                f"  pinned to {key}: {visible(', '.join(map(str, names)), LINE)}\n",
+                style="not bold",
+            )
+    if "error" in task:
+        text.append(
+            f"  ERROR in {task['error']['stage']}: {visible(task['error']['message'], LINE)}\n",
+            style="red",
+        )
+    for name, section in sections_of(asked).items():
+        style = "red" if section.get("error") else "not bold"
+        text.append(
+            f"  {visible(name, NAME)}: {visible(brief(name, section), 4 * LINE)}\n", style=style
+        )
+    return text

@@ -1,0 +1,61 @@
+"""Schemas: every one is valid, the messages name path and rule, types follow them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from stages.core import schema
+from stages.core.errors import LineError
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(
+    p.name.removesuffix(".schema.json") for p in (ROOT / "schemas").glob("*.schema.json")
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schema_is_valid_and_stands_alone_when_bundled(name):
+    document = schema.load(name)
+    assert document["$id"] == f"winnow:{name}"
+    jsonschema.Draft202012Validator.check_schema(document)
+    assert "winnow:meta" not in str(schema.bundled(name).get("properties", {}).get("meta", ""))
+
+
+def test_records_are_made_from_the_schemas():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/make_records.py"), "--check"], check=False
+    )
+    assert done.returncode == 0, "run `make generated`"
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"keys": []}, "shown"),
+        ({"keys": [1], "shown": {"full": [], "names": [], "line": []}, "by": []}, "keys[0]"),
+        ({"keys": [], "shown": {"full": [], "names": [], "line": [], "x": 1}, "by": []}, "shown"),
+    ],
+)
+def test_message_names_the_path(record, words):
+    with pytest.raises(LineError) as caught:
+        schema.check(record, "collapse", place="in:1", strict=False)
+    assert words in str(caught.value)
+    assert "in:1" in str(caught.value)
+
+
+def test_message_does_not_repeat_a_huge_value():
+    with pytest.raises(LineError) as caught:
+        schema.check({"kind": "task", "task_id": ["x" * 100_000]}, "task")
+    assert len(str(caught.value)) < 500
+
+
+def test_lenient_reading_wants_no_meta_and_lets_unknown_keys_pass():
+    found = {"messages": [], "tokens": 0, "later": True}
+    schema.check(found, "prompt", strict=False)
+    with pytest.raises(LineError):
+        schema.check(found, "prompt")

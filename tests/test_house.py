@@ -1,0 +1,117 @@
+"""The rules of the house: what may be imported when, and what every stage has to have."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stages.cli import REGISTRY, first_line
+from tests.tools import run
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = {
+    "litellm",
+    "openai",
+    "duckdb",
+    "sqlglot",
+    "jsonschema",
+    "numpy",
+    "jinja2",
+    "rich",
+    "asyncio",
+    "pandas",
+}
+FORBIDDEN = {
+    "scan": HEAVY - {"duckdb"},
+    "collapse": HEAVY,
+    "show": HEAVY - {"rich"},
+    "vote": HEAVY - {"jinja2"},
+    "link": HEAVY - {"numpy"},
+    "describe": HEAVY,
+    "prompt": HEAVY - {"jinja2"},
+}
+"""What a run without a model must not import; counting tokens needs tiktoken alone."""
+
+
+def imported(argv: list[str], stdin: bytes = b"") -> set[str]:
+    """Top-level modules that one run of the command line imported."""
+    code = (
+        "import sys\nfrom stages.cli import status\ncode = status(sys.argv[1:])\n"
+        "sys.stderr.write('MODULES ' + ' '.join({m.split('.')[0] for m in sys.modules}))\nsys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], input=stdin, capture_output=True, cwd=ROOT, check=False
+    )
+    return set(done.stderr.decode().rpartition("MODULES ")[2].split())
+
+
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["--version"], *[[name, "--help"] for name in REGISTRY]]
+)
+def test_help_imports_nothing_heavy(argv):
+    assert not imported(argv) & HEAVY
+
+
+def test_stages_without_a_model_import_nothing_heavy():
+    lines = run("scan", "examples/task_15").out
+    for name in ("vote", "collapse", "describe", "prompt", "show"):
+        assert not imported([name], lines) & FORBIDDEN[name], name
+        if name != "show":
+            lines = run(name, stdin=lines).out
+
+
+def test_scan_of_schemas_or_sqlite_imports_no_duckdb(tmp_path):
+    import shutil
+
+    shutil.copy(ROOT / "examples/task_15/context/db/hr.db", tmp_path / "hr.db")
+    assert "duckdb" not in imported(["scan", str(tmp_path), "--question", "who is late?"])
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_command_has_its_parts(name):
+    assert (ROOT / "stages" / f"{name}.py").is_file()
+    assert first_line(name).endswith("."), "the docstring starts with one sentence"
+    shim = (ROOT / "bin" / name).read_text()
+    assert shim == (ROOT / "bin" / "scan").read_text(), "the shims are identical"
+    text = (ROOT / "stages" / f"{name}.py").read_text()
+    if "\nSTAGE = " in text:
+        assert (ROOT / "schemas" / f"{name}.schema.json").is_file()
+        assert list((ROOT / "tests" / "cases" / name).glob("*/cmd"))
+
+
+def test_bin_holds_nothing_else():
+    assert {path.name for path in (ROOT / "bin").iterdir()} == set(REGISTRY)
+
+
+def test_import_rules_name_every_command():
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    for name in REGISTRY:
+        assert pyproject.count(f'"stages.{name}"') == 4, name
+
+
+def test_stage_modules_are_commands_and_nothing_else():
+    here = {p.stem for p in (ROOT / "stages").glob("*.py")} - {"__init__", "cli"}
+    assert here == set(REGISTRY)
+
+
+def modules() -> list[Path]:
+    return sorted((ROOT / "stages").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_are_small_and_public_names_documented(path):
+    text = path.read_text("utf-8")
+    if path.name != "records.py":
+        assert text.count("\n") <= 350
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"
+    for node in ast.parse(text).body:
+        if isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{node.name} has no docstring"
