@@ -54,20 +54,23 @@ generated: install
 # only what follows; `make -k prompts` goes on with the others when a task fails.
 prompts: $(patsubst $(TASKS)/%/,build/%.prompt.md,$(filter-out $(TASKS)/README%,$(wildcard $(TASKS)/*/)))
 
+# Status 1 with lines written means that some answers are the safe ones: the chain goes on.
+SAFE = || test $$? -eq 1 -a -s $@ -a $@ -nt $<
+
 build:
 	@mkdir -p build
 
 build/%.scan.jsonl: $(TASKS)/% | build install
-	$(W) scan $< -o $@
+	$(W) scan $< -o $@ $(SAFE)
 
 build/%.vote.jsonl: build/%.scan.jsonl
-	$(W) vote $(MODEL_OPTIONS) $< -o $@
+	$(W) vote $(MODEL_OPTIONS) $< -o $@ $(SAFE)
 
 build/%.collapse.jsonl: build/%.vote.jsonl
-	$(W) collapse $< -o $@
+	$(W) collapse $< -o $@ $(SAFE)
 
 build/%.describe.jsonl: build/%.collapse.jsonl
-	$(W) describe $< -o $@
+	$(W) describe $< -o $@ $(SAFE)
 
 build/%.prompt.md: build/%.describe.jsonl
 	$(W) prompt --text $< -o $@

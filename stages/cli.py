@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import click
 
 from stages import __version__
+from stages.core import diagnostics
+from stages.core.errors import UsageError, WinnowError
 
 REGISTRY = (
     "scan",
@@ -33,8 +37,19 @@ def first_line(name: str) -> str:
         return source.readline().strip().strip('"').strip()
 
 
+class ClosedPipe(Exception):
+    """Whoever read our output has gone: the quiet end of a pipe."""
+
+
 class Registry(click.Group):
     """A group that knows its commands by name and imports the one that is called."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a closed pipe leaves under a name that click does not make status 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ClosedPipe from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in pipeline order."""
@@ -78,12 +93,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def status(argv: list[str]) -> int:
     """Run one command; the exit status instead of an exception, whatever happens."""
-    from stages.core import diagnostics
-
     try:
         winnow.main(args=argv, prog_name="winnow", standalone_mode=False)
-        _flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return diagnostics.exit_code()
+    except (ClosedPipe, BrokenPipeError):
+        return _let_go(0)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
@@ -92,21 +108,12 @@ def status(argv: list[str]) -> int:
         return diagnostics.fatal(KeyboardInterrupt())
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
-    except (KeyboardInterrupt, OSError) as error:
-        return _ended(diagnostics.fatal(error), error)
-    except Exception as error:
-        from stages.core.errors import WinnowError
-
-        if not isinstance(error, WinnowError):
-            raise
-        return diagnostics.fatal(error)
+    except (KeyboardInterrupt, OSError, WinnowError) as error:
+        return _let_go(diagnostics.fatal(error))
 
 
 def _usage(error: click.ClickException) -> int:
     """One line for a wrong command line, with the command whose help explains it."""
-    from stages.core import diagnostics
-    from stages.core.errors import UsageError
-
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "winnow"
     diagnostics.begin(path)
@@ -114,21 +121,13 @@ def _usage(error: click.ClickException) -> int:
     return diagnostics.fatal(UsageError(message, hint=f"see `{path} --help`"))
 
 
-def _flush() -> None:
+def _let_go(code: int) -> int:
+    """Point stdout at nothing, so that the interpreter does not fail again on flushing it."""
     if sys.stdout is not None:
-        sys.stdout.flush()
-
-
-def _ended(code: int, error: BaseException) -> int:
-    """Keep the interpreter from failing again on streams that are gone."""
-    if isinstance(error, OSError):
-        import os
-
-        for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-            if stream is not None:
-                devnull = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(devnull, number) if number == 1 else None
-                os.close(devnull)
+        with suppress(OSError, ValueError):
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, sys.stdout.fileno())
+            os.close(devnull)
     return code
 
 

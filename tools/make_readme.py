@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 README = HERE / "README.md"
 FENCE = re.compile(r"(^```console\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL)
-HELP = re.compile(r"(<!-- help:(\w*) -->\n).*?(<!-- /help -->)", re.DOTALL)
+HELP = re.compile(r"(<!-- help:(\w*) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -78,7 +78,7 @@ def render(text: str) -> str:
         text = FENCE.sub(lambda m: m[1] + filled(m[2], folder, env) + m[3], text)
         return HELP.sub(
             lambda m: (
-                f"{m[1]}```\n{run(f'winnow {m[2]} --help'.replace('  ', ' '), folder, env)}```\n{m[3]}"
+                f"{m[1]}```\n{run(f'winnow {m[2]} --help', folder, env)}```\n{m[3]}"
             ),
             text,
         )

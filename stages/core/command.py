@@ -19,15 +19,16 @@ from stages.core.runner import Plan, run_now
 from stages.core.stage import Stage
 from stages.core.streams import inputs, output
 
-PLACE = {"type": click.Path(allow_dash=True), "metavar": "FILE"}
-
 
 def common_options() -> list[click.Parameter]:
     """Options that every stage has."""
     return [
-        click.Argument(["files"], nargs=-1, **PLACE),
+        click.Argument(["files"], nargs=-1, type=click.Path(allow_dash=True), metavar="[FILE]..."),
         click.Option(
-            ["-o", "--output"], help="Write to FILE, renamed into place at the end.", **PLACE
+            ["-o", "--output"],
+            type=click.Path(allow_dash=True),
+            metavar="FILE",
+            help="Write to FILE, renamed into place at the end.",
         ),
         click.Option(
             ["--tasks"], metavar="ID,…", help="Work on these tasks and pass the others through."
@@ -74,17 +75,21 @@ def command(stage: Stage, doc: str) -> click.Command:
         stage: The stage.
         doc: The docstring of its module, which is the help.
     """
-    from stages.core.model.options import MODEL_OPTIONS
-
     params = [*common_options(), *([text_option()] if stage.text else [])]
     params[1:1] = stage.options
-    params += list(MODEL_OPTIONS) if stage.asks else []
+    params += _model_options() if stage.asks else []
     own = [str(option.name) for option in stage.options]
 
     def callback(**values: Any) -> None:
         run(stage, {name: values.pop(name) for name in own}, values)
 
     return click.Command(stage.name, params=params, callback=callback, help=doc)
+
+
+def _model_options() -> list[click.Parameter]:
+    from stages.core.model.options import MODEL_OPTIONS
+
+    return list(MODEL_OPTIONS)
 
 
 def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> None:

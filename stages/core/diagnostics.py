@@ -76,8 +76,6 @@ def error(problem: WinnowError | str) -> None:
 
 def fatal(problem: BaseException) -> int:
     """Report the error that ends the run, and give its exit status."""
-    if isinstance(problem, BrokenPipeError):
-        return 0
     if isinstance(problem, KeyboardInterrupt):
         _write("interrupted")
         return 130

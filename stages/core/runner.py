@@ -30,6 +30,7 @@ class Plan:
         stale_ok: Go on although a needed section was made from something else.
         client: The model, or None for ``builtin``.
         database: Makes the live data of a catalog, where the stage wants it.
+        dry: What the stage makes is thrown away, so nothing is said of it.
     """
 
     stage: Stage
@@ -39,6 +40,7 @@ class Plan:
     stale_ok: bool = False
     client: Client | None = None
     database: Callable[[Asked], Any] | None = None
+    dry: bool = False
     seen: set[str] = field(default_factory=set)
     counts: list[tuple[int, ...]] = field(default_factory=list)
 
@@ -119,7 +121,7 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
 
 def _summarise(plan: Plan, asked: Asked, done: Mapping[str, Any]) -> None:
     """Say what is left of the first tasks; `totals` says it of all."""
-    if plan.stage.counts is None:
+    if plan.stage.counts is None or plan.dry:
         return
     plan.counts.append(plan.stage.counts(done))
     show = diagnostics.note if len(plan.counts) <= SUMMARIES_SHOWN else diagnostics.detail

@@ -72,8 +72,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     Something that is no regular file (a device, a pipe) is written in place.
     """
     if path.exists() and not path.is_file():
-        with open(path, "wb", buffering=BUFFER) as stream:
+        stream = open(path, "wb", buffering=BUFFER)  # noqa: SIM115 - see the last line
+        try:
             yield stream
+            stream.flush()
+        finally:
+            with suppress(OSError):  # the write that failed has been reported already
+                stream.close()
         return
     target = path.resolve()
     part = target.with_name(f".{target.name}.{os.getpid()}.part")

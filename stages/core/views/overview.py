@@ -55,19 +55,24 @@ def _catalog(shelf: Shelf) -> Iterator[RenderableType]:
 
 
 def _catalog_line(catalog: Catalog, tables: int) -> str:
-    parts = [f"catalog {visible(catalog['name'], NAME)}", f"{tables} tables"]
+    parts = [f"catalog {visible(catalog['name'], NAME)}", many(tables, "table")]
     if catalog.get("documents"):
-        parts.append(f"{len(catalog['documents'])} documents")
+        parts.append(many(len(catalog["documents"]), "document"))
     if catalog.get("root"):
         parts.append(f"in {visible(catalog['root'], LINE)}")
     return ", ".join(parts)
+
+
+def many(number: int, one: str) -> str:
+    """The number with its noun, in the plural where it is not 1."""
+    return f"{number} {one if number == 1 else one + 's'}"
 
 
 def _table_cells(table: Table) -> tuple[str, ...]:
     names = [visible(column["name"], NAME) for column in table["columns"]]
     more = f" … {len(names)} in all" if len(names) > COLUMNS_NAMED else ""
     flags = [word for word, on in (("always kept", table.get("always_keep")),) if on]
-    flags += [f"{len(table['warnings'])} warnings"] if table.get("warnings") else []
+    flags += [many(len(table["warnings"]), "warning")] if table.get("warnings") else []
     flags += [f"ERROR {visible(table['error'], LINE)}"] if table.get("error") else []
     return (
         visible(table["name"], NAME),
@@ -98,7 +103,7 @@ def _task(asked: Asked, *, whole: bool) -> RenderableType:
     for key in ("evidence", "knowledge", "video"):
         value = str(task.get(key, ""))
         if value:
-            shown = visible(value, None if whole and key == "evidence" else NAME)
+            shown = visible(" ".join(value.split()), None if whole and key == "evidence" else NAME)
             text.append(f"  {key}: {len(value)} characters: {shown}\n", style="not bold dim")
     for key, names in task.get("pin", {}).items():
         if isinstance(names, list) and names:

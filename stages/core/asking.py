@@ -1,0 +1,57 @@
+"""Running a stage that asks a model, for real or dry."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from stages.core import diagnostics
+from stages.core.errors import Unreachable
+from stages.core.lines import Item, Output
+from stages.core.model import from_options
+from stages.core.runner import Plan
+from stages.core.side_by_side import SideBySide
+
+
+def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str, Any]) -> None:
+    """Work on all tasks with the model that the options name.
+
+    With ``--dry-run`` and ``--dump-prompt`` the stage runs on stand-ins for replies, what it
+    makes is thrown away, and only what would be sent goes to ``out``.
+
+    Raises:
+        Unreachable: No call came through at all; the safe answers have been written.
+    """
+    plan.dry = common["dry_run"] or common["dump_prompt"]
+    client = from_options(common, write=lambda text: out.write(text.encode()))
+    plan.client = cast("Any", client)
+    target = Output(cast("Any", io.BytesIO()), "nowhere") if plan.dry else out
+    try:
+        asyncio.run(_run(plan, items, target, ahead=max(common["concurrency"], 1)))
+    finally:
+        if client is not None:
+            _report(client.report(), out, to_stdout=bool(common["dry_run"]))
+    if getattr(client, "unreached", False):
+        raise Unreachable(
+            f"no call to {common['model']} came through; the safe answers were written",
+            hint="check the model id, the key and --base-url; --verbose shows every error",
+        )
+
+
+async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) -> None:
+    try:
+        await SideBySide(plan, out, ahead).run(items)
+    finally:
+        if plan.client is not None:
+            await plan.client.close()
+
+
+def _report(line: str, out: Output, *, to_stdout: bool) -> None:
+    """What asking came to: the result of a dry run, a note of a real one."""
+    if to_stdout and sys.exc_info()[0] is None:
+        out.write(f"{line}\n".encode())
+    else:
+        diagnostics.note(line)

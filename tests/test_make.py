@@ -1,0 +1,76 @@
+"""The chain as make rules: what is touched reruns what follows it, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tools import ROOT, environment
+
+STEPS = ["scan.jsonl", "vote.jsonl", "collapse.jsonl", "describe.jsonl", "prompt.md"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the Makefile, two good tasks, a bad one, and an install that is in place."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name in ("task_15", "task_16"):
+        shutil.copytree(ROOT / "examples" / "task_15", tmp_path / "tasks" / name)
+        task = tmp_path / "tasks" / name / "task.json"
+        task.write_text(task.read_text().replace("task_15", name))
+    (tmp_path / "tasks" / "task_99").mkdir()
+    (tmp_path / "tasks" / "task_99" / "task.json").write_text("{")
+    venv = tmp_path / ".venv" / "bin"
+    venv.mkdir(parents=True)
+    (venv / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stages.cli "$@"\n')
+    (venv / "winnow").chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+    return tmp_path
+
+
+def make(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    env = environment({"MAKEFLAGS": "", "XDG_CACHE_HOME": str(folder / "cache")})
+    return subprocess.run(
+        ["make", "TASKS=tasks", *argv],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def stamps(folder: Path) -> dict[str, int]:
+    return {step: os.stat(folder / "build" / f"task_15.{step}").st_mtime_ns for step in STEPS}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_chain_is_built_and_only_what_follows_is_rebuilt(folder):
+    done = make(folder, "build/task_15.prompt.md")
+    assert done.returncode == 0, done.stderr
+    before = stamps(folder)
+    assert make(folder, "build/task_15.prompt.md").returncode == 0
+    assert stamps(folder) == before
+    time.sleep(0.02)
+    (folder / "build" / "task_15.collapse.jsonl").touch()
+    touched = stamps(folder)
+    assert make(folder, "build/task_15.prompt.md").returncode == 0
+    after = stamps(folder)
+    same = [step for step in STEPS if after[step] == touched[step]]
+    assert same == ["scan.jsonl", "vote.jsonl", "collapse.jsonl"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_failed_task_does_not_throw_away_the_others(folder):
+    done = make(folder, "-k", "prompts")
+    assert done.returncode != 0
+    assert "task_99" in done.stderr
+    built = sorted(p.name for p in (folder / "build").glob("*.prompt.md"))
+    assert built == ["task_15.prompt.md", "task_16.prompt.md"]
