@@ -29,7 +29,7 @@ FORBIDDEN = {
     "scan": HEAVY - {"duckdb"},
     "collapse": HEAVY,
     "show": HEAVY - {"rich"},
-    "vote": HEAVY - {"jinja2"},
+    "vote": HEAVY - {"jinja2", "numpy"},
     "link": HEAVY - {"numpy"},
     "describe": HEAVY,
     "prompt": HEAVY - {"jinja2"},

@@ -62,12 +62,13 @@ def _inline(node: Any) -> Any:
 
 
 def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a section on reading: unknown keys pass, and ``meta`` may be absent.
+    """The schema of a section on reading: unknown keys pass, and ``meta`` may be anything.
 
     So a section written by hand, or by a later version, is still read.
     """
     required = [key for key in document.get("required", ()) if key != "meta"]
-    return {**document, "required": required, "additionalProperties": True}
+    properties = {**document.get("properties", {}), "meta": {"type": "object"}}
+    return {**document, "required": required, "properties": properties, "additionalProperties": True}
 
 
 @cache

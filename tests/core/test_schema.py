@@ -55,7 +55,7 @@ def test_message_does_not_repeat_a_huge_value():
 
 
 def test_lenient_reading_wants_no_meta_and_lets_unknown_keys_pass():
-    found = {"messages": [], "tokens": 0, "later": True}
-    schema.check(found, "prompt", strict=False)
+    found = {"keys": [], "shown": {"full": [], "names": [], "line": []}, "by": [], "later": True}
+    schema.check(found, "collapse", strict=False)
     with pytest.raises(LineError):
-        schema.check(found, "prompt")
+        schema.check(found, "collapse")

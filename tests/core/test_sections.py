@@ -99,8 +99,9 @@ def test_rerun_with_the_same_outcome_makes_nothing_stale():
     needed(both, Stage(collapse, needs=("collapse",)))
 
 
-def test_hand_written_section_without_meta_stands():
-    needed(task(vote=FOUND))
+@pytest.mark.parametrize("meta", [{}, {"meta": {}}, {"meta": {"by": "hand"}}])
+def test_hand_written_section_stands(meta):
+    needed(task(vote={**FOUND, **meta}))
 
 
 def test_needed_section_that_breaks_its_schema_is_an_error_with_its_path():

@@ -1,0 +1,105 @@
+"""Asking a model the same thing in several rounds, until enough have come through.
+
+The first seed, 4.1 and 4.2: all rounds go out at once; what failed is asked again in
+batches of just what is missing, up to two batches more than there are rounds. A round that
+is asked again keeps its sample number, so that a replay finds it under the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stages.core.errors import ModelError, NotCached, NotSent, Unreachable
+
+if TYPE_CHECKING:
+    from stages.core.model import Model, Reply, Request
+
+ROUNDS = 5
+"""Rounds that are wanted (first seed, 4.1)."""
+
+ROUND_SECONDS = 90.0
+"""Time limit of one round (first seed, 4.1)."""
+
+SPARE_BATCHES = 2
+"""Batches allowed beyond one for each round (first seed, 4.2)."""
+
+FINAL = (NotCached, NotSent)
+"""Failures that asking again cannot mend."""
+
+
+@dataclass(frozen=True)
+class Poll:
+    """What came of the rounds.
+
+    Args:
+        replies: Data of the rounds that came through, in the order of their sample numbers.
+        batches: Batches that were sent.
+        error: The failure of the lowest sample number that is still missing; empty where
+            all rounds came through.
+    """
+
+    replies: tuple[Any, ...]
+    batches: int
+    error: str = ""
+
+
+async def poll(
+    model: Model, request: Request, *, rounds: int = ROUNDS, timeout: float | None = ROUND_SECONDS
+) -> Poll:
+    """Ask until ``rounds`` replies are there, or the batches are used up.
+
+    Args:
+        model: Whom to ask; bounds how many calls run at once.
+        request: What to ask; its sample number is set for each round.
+        rounds: Replies wanted; at least one is asked for.
+        timeout: Seconds for one call.
+
+    Raises:
+        Exception: Whatever a call raises that is no `ModelError`, once the batch is over.
+    """
+    wanted = max(1, rounds)
+    replies: dict[int, Any] = {}
+    failures: dict[int, ModelError] = {}
+    batches = 0
+    while batches < wanted + SPARE_BATCHES and not _hopeless(failures, replies):
+        missing = [sample for sample in range(wanted) if sample not in replies]
+        if not missing:
+            break
+        batches += 1
+        failures = {}
+        for sample, answer in zip(
+            missing, await _batch(model, request, missing, timeout), strict=True
+        ):
+            if isinstance(answer, ModelError):
+                failures[sample] = answer
+            else:
+                replies[sample] = answer.data
+    error = str(failures[min(failures)]) if failures else ""
+    return Poll(tuple(replies[sample] for sample in sorted(replies)), batches, error)
+
+
+async def _batch(
+    model: Model, request: Request, samples: Sequence[int], timeout: float | None
+) -> list[Reply | ModelError]:
+    """One call for each sample number, all at once; every call ends before this does."""
+    import asyncio
+
+    calls = [model.ask(replace(request, sample=sample), timeout=timeout) for sample in samples]
+    answers: list[Reply | ModelError] = []
+    for answer in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, ModelError):
+            raise answer
+        answers.append(answer)
+    return answers
+
+
+def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:
+    """Whether nothing is left but failures that asking again cannot mend.
+
+    A model that could not be reached, after all the retries of its client, is one of them
+    unless some round reached it: the first calls may fail before the first comes through.
+    """
+    final = FINAL if replies else (*FINAL, Unreachable)
+    return bool(failures) and all(isinstance(failure, final) for failure in failures.values())

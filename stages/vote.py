@@ -1,0 +1,296 @@
+"""Vote on which tables a question needs: several rounds, each table by majority.
+
+Every round is shown the question, its evidence, the knowledge, the video and all candidate
+tables (columns and first two rows), and gives a verdict with a reason on each table. Ties,
+silence and failures keep a table. What is not kept stays queryable: it is only folded to
+one line in the prompt. Tables of prepared documents are always kept and not voted on.
+
+With --model builtin (the default) the built-in judge gives the one round.
+
+  winnow scan examples/task_15 | winnow vote > build/task_15.vote.jsonl
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.ballots import KNOWLEDGE_CHARS, VIDEO_CHARS, Ballot, ballot, split
+from stages.core.errors import DataError
+from stages.core.lang import Lang, choose
+from stages.core.polling import ROUND_SECONDS, ROUNDS, Poll, poll
+from stages.core.preview import previews
+from stages.core.records import Table, Task
+from stages.core.sections import section
+from stages.core.stage import TASK_INPUTS, Section, Stage
+from stages.core.votes import REPLY_SCHEMA, Outcome, candidates, clean, decide, result, unvoted
+
+if TYPE_CHECKING:
+    from stages.core.judge import RankedTable
+    from stages.core.model import Model
+
+MAX_TOKENS = 100_000
+"""Tokens of one user input; more is judged in batches of tables."""
+
+RECALL = 0.99
+"""Share of needed tables that the built-in judge aims to keep."""
+
+_SKIPPED_REASON: Mapping[Lang, str] = {
+    "zh": "全部候选表本来就放得下, 未投票, 默认相关",
+    "en": "all candidate tables fit as they are; not voted on, kept by default",
+}
+
+
+async def vote(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    lang: str = "auto",
+    rounds: int = ROUNDS,
+    timeout: float | None = ROUND_SECONDS,
+    skip_under: int = 0,
+    max_tokens: int = MAX_TOKENS,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
+    recall: float = RECALL,
+) -> Section:
+    """The TableRelevanceResult of one task (first seed, 2.3).
+
+    Args:
+        task: The question and what is known about it; its ``link`` section, where there is
+            one, is what the built-in judge goes by.
+        tables: All tables of the catalog in file order; the result keeps that order.
+        model: Whom to ask; None is the built-in judge.
+        lang: Language of instructions and reasons: ``zh``, ``en``, or ``auto``.
+        rounds: Rounds that are to come through.
+        timeout: Seconds for one round.
+        skip_under: Ask nothing where all table blocks together stay under so many tokens.
+        max_tokens: Tokens of a user input above which tables are judged in batches.
+        knowledge_chars, video_chars: Characters shown of these; 0 shows all.
+        recall: Share of needed tables that the built-in judge aims to keep.
+
+    Raises:
+        DataError: The task has no question.
+    """
+    question = task.get("question", "")
+    if not question.strip():
+        hint = 'add a "question" to the task line'
+        raise DataError("the task has no question", place=task["task_id"], hint=hint)
+    tongue, voted = choose(lang, question), candidates(tables)
+    if not voted:
+        answer = Answer({}, 0, {"skipped": "there is no candidate table"})
+    elif model is None:
+        answer = _builtin(task, tables, tongue, recall)
+    else:
+        terms = Terms(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
+        answer = await _by_model(model, task, voted, tongue, terms)
+    made = result(
+        task["task_id"], tables, answer.outcomes, rounds_ok=answer.rounds_ok, error=answer.error
+    )
+    return made | {"meta": {"from": [*TASK_INPUTS, "tables"], "lang": tongue, **answer.meta}}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms a model is asked; each option as `vote` explains it."""
+
+    rounds: int
+    timeout: float | None
+    skip_under: int
+    max_tokens: int
+    knowledge_chars: int
+    video_chars: int
+
+    def differing(self) -> dict[str, Any]:
+        """``meta.options``: what shapes the answer and is not at its default."""
+        return _differing(
+            rounds=(self.rounds, ROUNDS),
+            skip_under=(self.skip_under, 0),
+            max_tokens=(self.max_tokens, MAX_TOKENS),
+            knowledge_chars=(self.knowledge_chars, KNOWLEDGE_CHARS),
+            video_chars=(self.video_chars, VIDEO_CHARS),
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Outcomes of all candidates, the rounds behind them, parts of ``meta``, and an error."""
+
+    outcomes: Mapping[str, Outcome]
+    rounds_ok: int
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def _differing(**options: tuple[Any, Any]) -> dict[str, Any]:
+    """``options`` with what is not at its default, or nothing; (value, default) by name."""
+    given = {name: value for name, (value, default) in options.items() if value != default}
+    return {"options": given} if given else {}
+
+
+async def _by_model(
+    model: Model, task: Task, voted: Sequence[Table], lang: Lang, terms: Terms
+) -> Answer:
+    """The answer of the model, or the safe one where nothing is to be asked or can be."""
+    paper = ballot(task, lang, knowledge_chars=terms.knowledge_chars, video_chars=terms.video_chars)
+    blocks = previews(voted, lang)
+    if skipped := _fits(blocks, terms.skip_under):
+        kept = unvoted(lang, _SKIPPED_REASON[lang])
+        meta = {"skipped": skipped, **terms.differing()}
+        return Answer({table["name"]: kept for table in voted}, 0, meta)
+    batches = _batches(paper, blocks, terms.max_tokens)
+    if batches:
+        return await _asked(model, paper, voted, blocks, batches, terms)
+    what = f"question, knowledge and video alone are over --max-tokens {terms.max_tokens}"
+    error = f"{what}; raise it, or lower --knowledge-chars or --video-chars"
+    return Answer({table["name"]: unvoted(lang) for table in voted}, 0, terms.differing(), error)
+
+
+async def _asked(
+    model: Model,
+    paper: Ballot,
+    voted: Sequence[Table],
+    blocks: Sequence[str],
+    batches: Sequence[range],
+    terms: Terms,
+) -> Answer:
+    """The answer of all rounds over all batches; the batches are asked side by side."""
+    import asyncio
+
+    polls = await asyncio.gather(
+        *(_poll(model, paper, [blocks[i] for i in batch], terms) for batch in batches)
+    )
+    outcomes: dict[str, Outcome] = {}
+    for batch, answered in zip(batches, polls, strict=True):
+        names = [voted[place]["name"] for place in batch]
+        cleaned = [clean(reply, frozenset(names)) for reply in answered.replies]
+        outcomes |= {name: decide(cleaned, name, paper.lang) for name in names}
+    meta = {**terms.differing(), "prompt": paper.prompt_hash}
+    rounds_ok = min(len(answered.replies) for answered in polls)
+    return Answer(outcomes, rounds_ok, meta, _error(polls, terms.rounds))
+
+
+async def _poll(model: Model, paper: Ballot, blocks: Sequence[str], terms: Terms) -> Poll:
+    """All rounds over one batch of tables."""
+    from stages.core.model import Request
+
+    messages = (
+        {"role": "system", "content": paper.instructions},
+        {"role": "user", "content": paper.user_input(blocks)},
+    )
+    request = Request(messages=messages, schema=REPLY_SCHEMA, name="table_relevance")
+    return await poll(model, request, rounds=terms.rounds, timeout=terms.timeout)
+
+
+def _batches(paper: Ballot, blocks: Sequence[str], max_tokens: int) -> list[range]:
+    """Batches of tables whose user input stays within the limit; none where nothing fits.
+
+    A table that is over the limit by itself is asked about alone and in full.
+    """
+    from stages.core.tokens import count
+
+    whole = paper.user_input(blocks)
+    # No token is shorter than a byte, so most inputs need no counting.
+    if len(whole.encode("utf-8", "replace")) <= max_tokens or count(whole) <= max_tokens:
+        return [range(len(blocks))]
+    room = max_tokens - count(paper.user_input([]))
+    # The two line breaks between blocks may cost a token of their own.
+    return split([count(text) + 1 for text in blocks], room) if room > 0 else []
+
+
+def _error(polls: Sequence[Poll], rounds: int) -> str:
+    """Why there is no verdict on some tables; empty where every batch had a round."""
+    for number, answered in enumerate(polls, start=1):
+        if not answered.replies:
+            where = f" on batch {number} of {len(polls)}" if len(polls) > 1 else ""
+            return f"none of {max(1, rounds)} rounds came through{where}: {answered.error}"
+    return ""
+
+
+def _fits(blocks: Sequence[str], skip_under: int) -> str:
+    """What ``meta.skipped`` says where all tables fit; empty where they do not."""
+    if skip_under <= 0:
+        return ""
+    from stages.core.tokens import total
+
+    tokens = total(blocks)
+    if tokens >= skip_under:
+        return ""
+    return f"{len(blocks)} tables of {tokens} tokens, under --skip-under {skip_under}"
+
+
+def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> Answer:
+    """The one round of the built-in judge, by the ``link`` section where it stands."""
+    from stages.core.judge import judge, reason
+
+    link = section(task, "link")
+    if link is None:
+        ranked = {table.name: table for table in judge(task, tables, recall=recall).tables}
+        meta = _differing(recall=(recall, RECALL))
+    else:
+        ranked = {listed["name"]: _ranked(listed) for listed in link["tables"]}
+        meta = {"from": [*TASK_INPUTS, "tables", "link"]}
+    outcomes = {}
+    for name in (table["name"] for table in candidates(tables)):
+        # A link section leaves out the tables it found nothing about; the judge none.
+        found = ranked.get(name) or _ranked({"name": name, "keep": link is None})
+        outcomes[name] = Outcome(found.keep, "1/1" if found.keep else "0/1", reason(found, lang))
+    return Answer(outcomes, 1, meta)
+
+
+def _ranked(listed: Mapping[str, Any]) -> RankedTable:
+    """A table of a ``link`` section as the judge ranks it; without evidence, not kept."""
+    from stages.core.judge import Evidence, RankedTable
+
+    evidence = tuple(
+        Evidence(item["type"], tuple(item["words"]), item["weight"], item.get("note", ""))
+        for item in listed.get("evidence", ())
+    )
+    return RankedTable(
+        listed["name"], listed.get("score", 0.0), listed.get("keep", False), evidence
+    )
+
+
+def _counts(made: Section) -> tuple[int, int]:
+    """Tables kept, and tables in all."""
+    return len(made["relevant_tables"]), len(made["all_tables"]) + len(made["always_keep"])
+
+
+STAGE = Stage(
+    vote,
+    uses=("link",),
+    wants=("model",),
+    options=(
+        click.Option(
+            ["--rounds"], type=click.IntRange(min=1), default=ROUNDS, metavar="N", show_default=True,
+            help="Rounds that are to come through.",
+        ),
+        click.Option(
+            ["--skip-under"], type=click.IntRange(min=0), default=0, metavar="TOKENS",
+            show_default=True,
+            help="Ask nothing and keep all tables where their blocks take less; 0 is off.",
+        ),
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=1), default=MAX_TOKENS, metavar="TOKENS",
+            show_default=True, help="Tokens of a user input above which tables are judged in batches.",
+        ),
+        click.Option(
+            ["--knowledge-chars"], type=click.IntRange(min=0), default=KNOWLEDGE_CHARS,
+            metavar="CHARS", show_default=True, help="Characters of knowledge shown to the model; 0 is all.",
+        ),
+        click.Option(
+            ["--video-chars"], type=click.IntRange(min=0), default=VIDEO_CHARS,
+            metavar="CHARS", show_default=True, help="Characters of video text shown to the model; 0 is all.",
+        ),
+        click.Option(
+            ["--recall"], type=click.FloatRange(0, 1), default=RECALL, metavar="SHARE", show_default=True,
+            help="builtin: share of needed tables to keep, where `link` has not run.",
+        ),
+    ),
+    counts=_counts,
+    summary="kept {0} of {1} tables",
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""Rounds in batches: what is asked again, under which sample number, and when that ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.core.errors import CallFailed, CallTimeout, ModelError, NotCached, NotSent, Unreachable
+from stages.core.model.request import Reply, Request
+from stages.core.polling import Poll, poll
+
+
+class Script:
+    """A model whose answers are a function of the sample number and how often it was asked."""
+
+    name = "script"
+
+    def __init__(
+        self, answer: Callable[[int, int], object], delay: Callable[[int], float] | None = None
+    ):
+        self.answer, self.delay = answer, delay or (lambda sample: 0.0)
+        self.asked: Counter[int] = Counter()
+        self.order: list[int] = []
+
+    async def ask(self, request: Request, *, timeout: float | None = None) -> Reply:
+        times = self.asked[request.sample]
+        self.asked[request.sample] += 1
+        await asyncio.sleep(self.delay(request.sample))
+        self.order.append(request.sample)
+        found = self.answer(request.sample, times)
+        if isinstance(found, BaseException):
+            raise found
+        return Reply(found, str(found), 1, 1, None, False, 1)
+
+
+def run(script: Script, rounds: int = 5) -> Poll:
+    return asyncio.run(poll(script, Request(messages=()), rounds=rounds))
+
+
+def fails(plan: dict[int, int]) -> Callable[[int, int], object]:
+    """Each sample fails as often as the plan says, and then answers its own number."""
+    return lambda sample, times: CallFailed("no") if times < plan.get(sample, 0) else sample
+
+
+def test_the_example_of_the_seed() -> None:
+    script = Script(fails({1: 1, 3: 2}))
+    assert run(script) == Poll((0, 1, 2, 3, 4), 3)
+    assert script.asked == {0: 1, 1: 2, 2: 1, 3: 3, 4: 1}
+
+
+def test_replies_stand_by_sample_number_and_not_by_arrival() -> None:
+    script = Script(fails({0: 1}), delay=lambda sample: 0.05 - sample * 0.01)
+    assert run(script).replies == (0, 1, 2, 3, 4)
+    assert script.order[0] == 4
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+def test_batches_end_at_two_more_than_the_rounds(rounds: int) -> None:
+    script = Script(lambda sample, times: CallTimeout(f"late {sample}"))
+    assert run(script, rounds) == Poll((), rounds + 2, "late 0")
+    assert script.asked == dict.fromkeys(range(rounds), rounds + 2)
+
+
+def test_what_came_through_counts_when_the_batches_are_used_up() -> None:
+    assert run(Script(fails({2: 99}))) == Poll((0, 1, 3, 4), 7, "no")
+
+
+@pytest.mark.parametrize("rounds", [0, -3])
+def test_at_least_one_round(rounds: int) -> None:
+    assert run(Script(fails({})), rounds) == Poll((0,), 1)
+
+
+@pytest.mark.parametrize("error", [Unreachable("gone"), NotCached("not kept"), NotSent("dry")])
+def test_what_asking_again_cannot_mend_is_not_asked_again(error: ModelError) -> None:
+    script = Script(lambda sample, times: error)
+    assert run(script) == Poll((), 1, str(error))
+
+
+def test_rounds_that_failed_before_the_first_came_through_are_asked_again() -> None:
+    def answer(sample: int, times: int) -> object:
+        return Unreachable("gone") if sample < 4 and times == 0 else sample
+
+    assert run(Script(answer)) == Poll((0, 1, 2, 3, 4), 2)
+
+
+def test_one_failure_that_may_pass_is_asked_again_among_final_ones() -> None:
+    def answer(sample: int, times: int) -> object:
+        return Unreachable("gone") if sample else CallFailed("no") if times == 0 else 0
+
+    found = run(Script(answer))
+    assert found.replies == (0,)
+    assert found.batches > 1
+
+
+def test_other_errors_go_through_after_every_call_was_made() -> None:
+    script = Script(lambda sample, times: KeyError("a bug"))
+    with pytest.raises(KeyError):
+        run(script)
+    assert sum(script.asked.values()) == 5
+
+
+@given(st.dictionaries(st.integers(0, 4), st.integers(0, 9)))
+def test_no_round_is_asked_more_than_it_takes(plan: dict[int, int]) -> None:
+    script = Script(fails(plan))
+    found = run(script)
+    assert found.replies == tuple(n for n in range(5) if plan.get(n, 0) < 7)
+    assert found.batches == min(7, 1 + max([0, *plan.values()]))
+    assert script.asked == {n: min(7, 1 + plan.get(n, 0)) for n in range(5)}
