@@ -18,6 +18,7 @@ from stages.core.errors import UsageError, WinnowError
 REGISTRY = (
     "scan",
     "link",
+    "plan",
     "vote",
     "collapse",
     "describe",

@@ -1,0 +1,159 @@
+"""Plan what a question needs, from the question alone: filters, groups, aggregates, output.
+
+Two drafts are written at a higher temperature and merged into the master logical plan at a
+lower one. No table or column is shown, so that later stages look for what the question needs
+rather than for what the schema happens to offer.
+
+With --model builtin (the default) the plan is made of the phrases that stand in the question.
+
+  winnow scan examples/task_15 | winnow plan | jq -r 'select(.kind == "task").plan.logical_plan'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core import prompts
+from stages.core.errors import ModelError
+from stages.core.lang import Lang, choose
+from stages.core.linking.phrases import numbered, steps
+from stages.core.records import Table, Task
+from stages.core.stage import Section, Stage
+from stages.core.text import block, safe_lines
+
+if TYPE_CHECKING:
+    from stages.core.model import Model, Request
+
+DRAFTS = 2
+"""Independent drafts (seed 004, 3.1)."""
+DRAFT_TEMPERATURE = 0.8
+MERGE_TEMPERATURE = 0.2
+"""Temperatures of drafts and merge (APEX-SQL, parameters)."""
+CALL_SECONDS = 90.0
+
+REPLY: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"steps": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+    "required": ["steps"],
+    "additionalProperties": False,
+}
+
+
+async def plan(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    lang: str = "auto",
+    drafts: int = DRAFTS,
+    temperature: float | None = None,
+    timeout: float | None = CALL_SECONDS,
+) -> Section:
+    """The master logical plan of a task.
+
+    Args:
+        task: Only its question is looked at.
+        tables: Not looked at.
+        model: Whom to ask; None makes the plan of the question's own phrases.
+        lang: Language of the instructions: ``zh``, ``en`` or ``auto``.
+        drafts: Drafts to merge; one is taken as it is.
+        temperature: Of the drafts; the merge never takes more than 0.2.
+        timeout: Seconds for one call.
+    """
+    question = task.get("question", "")
+    tongue = choose(lang, question)
+    if model is None:
+        return _section(numbered(steps(question, tongue)), [], "", {"lang": tongue})
+    meta = {"lang": tongue, "prompt": _hash(tongue)}
+    written, error = await _drafts(model, question, tongue, drafts, temperature, timeout)
+    if not written:
+        return _section(numbered(steps(question, tongue)), [], error, meta)
+    if len(written) == 1:
+        return _section(written[0], written, "", meta)
+    try:
+        heat = MERGE_TEMPERATURE if temperature is None else min(temperature, MERGE_TEMPERATURE)
+        merged = await model.ask(
+            _request("merge", tongue, _merge_input(question, written), heat), timeout=timeout
+        )
+    except ModelError as failed:
+        # The longest draft leaves out least.
+        return _section(
+            max(written, key=len), written, f"the drafts could not be merged: {failed}", meta
+        )
+    return _section(numbered(merged.data["steps"]), written, "", meta)
+
+
+async def _drafts(
+    model: Model,
+    question: str,
+    lang: Lang,
+    number: int,
+    temperature: float | None,
+    timeout: float | None,
+) -> tuple[list[str], str]:
+    """The drafts that came, by sample number, and why none did where none did."""
+    import asyncio
+    from dataclasses import replace
+
+    heat = DRAFT_TEMPERATURE if temperature is None else temperature
+    request = _request("draft", lang, block("question", safe_lines(question)), heat)
+    calls = [
+        model.ask(replace(request, sample=sample), timeout=timeout)
+        for sample in range(max(1, number))
+    ]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    written, errors = [], []
+    for answer in answers:
+        if isinstance(answer, ModelError):
+            errors.append(str(answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            written.append(numbered(answer.data["steps"]))
+    return written, f"no draft came: {errors[0]}" if errors else ""
+
+
+def _request(role: str, lang: Lang, said: str, temperature: float) -> Request:
+    from stages.core.model import Request
+
+    messages = (
+        {"role": "system", "content": prompts.load("plan", role, lang).render()},
+        {"role": "user", "content": said},
+    )
+    return Request(messages=messages, schema=REPLY, name="logical_plan", temperature=temperature)
+
+
+def _merge_input(question: str, written: Sequence[str]) -> str:
+    parts = [block("question", safe_lines(question))]
+    return "\n\n".join(parts + [block("draft", safe_lines(draft)) for draft in written])
+
+
+def _hash(lang: Lang) -> str:
+    return prompts.combined_hash(*(prompts.load("plan", role, lang) for role in ("draft", "merge")))
+
+
+def _section(logical_plan: str, drafts: list[str], error: str, meta: dict[str, Any]) -> Section:
+    return {"logical_plan": logical_plan, "drafts": drafts, "error": error, "meta": meta}
+
+
+def _counts(made: Section) -> tuple[int]:
+    return (made["logical_plan"].count("\n") + 1,)
+
+
+STAGE = Stage(
+    plan,
+    inputs=("question",),
+    reads_tables=False,
+    wants=("model",),
+    options=(
+        click.Option(
+            ["--drafts"], type=click.IntRange(1, 9), default=DRAFTS, show_default=True,
+            help="Independent drafts to merge.",
+        ),
+    ),
+    counts=_counts,
+    summary="{0} steps",
+)  # fmt: skip
