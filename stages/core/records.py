@@ -21,7 +21,9 @@ __all__ = [
     "Message",
     "Meta",
     "Pin",
+    "Plan",
     "Prompt",
+    "PromptParts",
     "Question",
     "Rows",
     "SchemaColumn",
@@ -189,6 +191,15 @@ class Link(TypedDict):
     meta: Meta
 
 
+class Plan(TypedDict):
+    """The master logical plan: what the question asks for, without naming tables or columns."""
+
+    logical_plan: str
+    drafts: list[str]
+    error: str
+    meta: Meta
+
+
 class Message(TypedDict):
     """Message"""
 
@@ -196,11 +207,20 @@ class Message(TypedDict):
     content: str
 
 
+class PromptParts(TypedDict):
+    """The same tokens by layer."""
+
+    rules: int
+    knowledge: int
+    evidence: int
+
+
 class Prompt(TypedDict):
     """The solver's messages."""
 
     messages: list[Message]
     tokens: int
+    parts: PromptParts
     meta: Meta
 
 

@@ -115,6 +115,8 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
     done = seal(found, plan.stage, asked.task, asked.hashes, usage)
     if done.get("error"):
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)))
+    for text in done.get("notes", ()):
+        diagnostics.warn(WinnowError(str(text), place=_place(asked)))
     _summarise(plan, asked, done)
     return dump(with_section(asked.task, plan.stage.name, done))
 

@@ -17,6 +17,10 @@ Section: TypeAlias = Mapping[str, Any]
 TASK_INPUTS = ("question", "evidence", "knowledge", "video")
 
 
+def _markdown(made: Section) -> str:
+    return ".md"
+
+
 @dataclass(frozen=True)
 class Stage:
     """One stage of the chain.
@@ -35,6 +39,7 @@ class Stage:
             ``"database"`` (a `core.sandbox.Database` over the catalog).
         options: The stage's own click options; their values are keywords of ``run``.
         text: What ``--text`` prints of a section; None where there is no such option.
+        text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.
         counts: The numbers of what one section leaves; they are added up over tasks.
         summary: The sentence for stderr that `counts` fill: ``"kept {0} of {1} tables"``.
     """
@@ -48,7 +53,7 @@ class Stage:
     wants: tuple[str, ...] = ()
     options: tuple[click.Option, ...] = ()
     text: Callable[[Section], str] | None = None
-    text_suffix: str = ".md"
+    text_suffix: Callable[[Section], str] = _markdown
     counts: Callable[[Section], tuple[int, ...]] | None = None
     summary: str = ""
 

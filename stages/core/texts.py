@@ -22,6 +22,7 @@ class TextSink(io.RawIOBase):
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.found: dict[str, str] = {}
+        self.suffixes: dict[str, str] = {}
 
     def writable(self) -> bool:
         """It is."""
@@ -34,6 +35,7 @@ class TextSink(io.RawIOBase):
         section = record.get(self.stage.name) if record["kind"] == "task" else None
         if section is not None and self.stage.text is not None:
             self.found[record["task_id"]] = self.stage.text(section).rstrip("\n") + "\n"
+            self.suffixes[record["task_id"]] = self.stage.text_suffix(section)
         return len(raw)
 
 
@@ -47,7 +49,7 @@ def texts(stage: Stage, path: str | None) -> Iterator[Output]:
     sink = TextSink(stage)
     yield Output(cast("IO[bytes]", sink), path or "stdout")
     if (path is not None and path.endswith("/")) or (path and Path(path).is_dir()):
-        _write_files(sink.found, Path(path), stage.text_suffix)
+        _write_files(sink, Path(path))
     elif len(sink.found) > 1:
         raise UsageError(
             f"{len(sink.found)} tasks have a text",
@@ -59,10 +61,10 @@ def texts(stage: Stage, path: str | None) -> Iterator[Output]:
                 out.write(text.encode())
 
 
-def _write_files(found: dict[str, str], folder: Path, suffix: str) -> None:
+def _write_files(sink: TextSink, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for task_id, text in found.items():
+    for task_id, text in sink.found.items():
         if "/" in task_id or "\0" in task_id or task_id.startswith("."):
             raise DataError("the task id is no file name", place=task_id, hint="rename the task")
-        with replacing(folder / f"{task_id}{suffix}") as stream:
+        with replacing(folder / f"{task_id}{sink.suffixes[task_id]}") as stream:
             stream.write(text.encode())

@@ -1,0 +1,225 @@
+"""Write the context description: the tables that collapse chose, and the documents.
+
+Tables shown in full come with path, rows, columns (type, nullability, an example) and the
+first rows; a folded table is one line that says how to query it; documents are listed by
+headings and first lines. Nothing is hidden: what is left out is named or counted.
+
+    winnow describe collapsed.jsonl --text --budget 4000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.lang import choose
+from stages.core.records import Catalog, Table, Task
+from stages.core.stage import Stage
+from stages.core.text import visible
+
+if TYPE_CHECKING:
+    from stages.core.context.budget import Form
+    from stages.core.context.view import Page
+
+FORMATS = ("context", "ddl", "json")
+COLUMNS = ("refined", "superset", "all")
+TOOL = "explore_data"
+
+SKIPPED = 20
+"""Unread files that are listed; the rest is counted."""
+
+
+def describe(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    catalog: Catalog,
+    form: str = "context",
+    columns: str = "refined",
+    budget: int = 0,
+    tool: str = TOOL,
+    skip_knowledge: bool = True,
+    lang: str = "auto",
+) -> dict[str, Any]:
+    """The text of one task's context description.
+
+    Args:
+        task: The task with its section collapse.
+        tables: The tables of its catalog, in file order.
+        catalog: The catalog, for documents and dialect.
+        form: One of `FORMATS`.
+        columns: Which columns full tables show in detail, one of `COLUMNS`; the rest are
+            named.
+        budget: Most o200k tokens; 0 for no limit. See `core.context.budget`.
+        tool: The name of the tool that queries folded tables.
+        skip_knowledge: Whether knowledge.md is left out, as the prompt holds it in full.
+        lang: ``zh``, ``en``, or ``auto`` for the language of the question.
+
+    Returns:
+        A ``describe`` section.
+    """
+    from stages.core.context.budget import fit
+    from stages.core.context.view import views
+    from stages.core.context.words import given_up
+
+    page = _page(task, catalog, budget, tool, skip_knowledge, lang)
+    page = replace(page, tables=views(task, tables, columns))
+    writer = _form(form)
+    tokens_all = _tokens_all(page, tables, writer)
+    fitted = fit(page, writer)
+    lost = given_up(fitted.page, named=True)
+    over = fitted.tokens - budget if budget else 0
+    return {
+        "text": fitted.text,
+        "format": form,
+        "tokens": fitted.tokens,
+        "tokens_all": tokens_all,
+        "tables": {level: len(page.at(level)) for level in ("full", "names", "line")},
+        **({"gave_up": lost} if lost else {}),
+        **({"over_budget": over} if over > 0 else {}),
+        "meta": {
+            "lang": page.lang,
+            "from": _sources(skip_knowledge, columns, budget),
+            **_options(tool, skip_knowledge, columns, budget),
+        },
+    }
+
+
+def _page(
+    task: Task, catalog: Catalog, budget: int, tool: str, skip_knowledge: bool, lang: str
+) -> Page:
+    """The page before its tables."""
+    from stages.core.context.view import Page, documents
+
+    skipped = catalog.get("skipped", [])
+    return Page(
+        catalog,
+        tables=(),
+        documents=documents(catalog),
+        skipped=tuple(skipped[:SKIPPED]),
+        skipped_more=len(skipped[SKIPPED:]),
+        knowledge=None if skip_knowledge else task.get("knowledge"),
+        lang=choose(lang, task.get("question", "")),
+        tool=visible(tool, 80),
+        budget=budget,
+    )
+
+
+def _form(name: str) -> Form:
+    """The module that writes a format."""
+    from stages.core.context import as_json, context_text, ddl
+
+    forms: dict[str, Form] = {"context": context_text, "ddl": ddl, "json": as_json}
+    return forms[name]
+
+
+def _tokens_all(page: Page, tables: Sequence[Table], form: Form) -> int:
+    """The tokens of the page with every table in full.
+
+    The page as it is goes along, so that one part of the vocabulary does for both.
+    """
+    from stages.core.context.view import everything
+    from stages.core.tokens import counts
+
+    whole = replace(page, tables=everything(tables), budget=0)
+    return counts([form.whole(whole), form.whole(page)])[0]
+
+
+def _sources(skip_knowledge: bool, columns: str, budget: int) -> list[str]:
+    """What the text was made from: votes and scores count only where a budget orders tables."""
+    knowledge = [] if skip_knowledge else ["knowledge"]
+    sections = [] if columns == "all" else ["refine", "prune"]
+    order = ["refine", "vote", "link"] if budget else []
+    return [
+        "question",
+        *knowledge,
+        "tables",
+        "catalog",
+        "collapse",
+        *dict.fromkeys(sections + order),
+    ]
+
+
+def _options(tool: str, skip_knowledge: bool, columns: str, budget: int) -> dict[str, Any]:
+    """The options that shaped the text and are not as they are by default, for ``meta``."""
+    given = {
+        "tool": (tool, TOOL),
+        "skip_knowledge": (skip_knowledge, True),
+        "columns": (columns, "refined"),
+        "budget": (budget, 0),
+    }
+    changed = {name: value for name, (value, default) in given.items() if value != default}
+    return {"options": changed} if changed else {}
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    return str(found["text"])
+
+
+def _suffix(found: Mapping[str, Any]) -> str:
+    return {"ddl": ".sql", "json": ".json"}.get(found["format"], ".md")
+
+
+def _counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+    tables = found["tables"]
+    return tables["full"], tables["names"], tables["line"], found["tokens"], found["tokens_all"]
+
+
+OPTIONS = (
+    click.Option(
+        ["--format", "form"],
+        type=click.Choice(FORMATS),
+        default="context",
+        show_default=True,
+        help="How the description is written.",
+    ),
+    click.Option(
+        ["--columns"],
+        type=click.Choice(COLUMNS),
+        default="refined",
+        show_default=True,
+        help="Columns that full tables show in detail, where refine or prune has run.",
+    ),
+    click.Option(
+        ["--budget"],
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="TOKENS",
+        help="Leave out samples, then examples, then all but column names, to stay within TOKENS.",
+    ),
+    click.Option(
+        ["--tool"],
+        default=TOOL,
+        show_default=True,
+        help="Name of the solver's tool that queries any table.",
+    ),
+    click.Option(
+        ["--skip-knowledge/--with-knowledge"],
+        default=True,
+        show_default=True,
+        help="Whether to leave out knowledge.md, which the prompt holds anyway.",
+    ),
+    click.Option(
+        ["--lang"],
+        type=click.Choice(("auto", "zh", "en")),
+        default="auto",
+        show_default=True,
+        help="Language of the description's own words; auto follows the question.",
+    ),
+)
+
+STAGE = Stage(
+    describe,
+    needs=("collapse",),
+    uses=("refine", "prune", "vote", "link"),
+    inputs=("question", "knowledge"),
+    wants=("catalog",),
+    options=OPTIONS,
+    text=_text,
+    text_suffix=_suffix,
+    counts=_counts,
+    summary="{0} tables in full, {1} by column names, {2} as a line; {3} of {4} tokens",
+)

@@ -1,0 +1,166 @@
+"""Write the solver's messages: fixed rules, the task's knowledge in full, its evidence.
+
+The rules are the system message and the same for every task of a kind. The user message
+holds the knowledge, uncut, and then video, context description, tables from documents,
+question and hint. Every piece of data stands between boundaries that it cannot forge.
+
+    winnow prompt described.jsonl --tasks task_15 --text > build/task_15.prompt.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import orjson
+
+from stages.core.lang import Lang, choose
+from stages.core.records import Catalog, Table, Task
+from stages.core.sections import section
+from stages.core.stage import Stage
+from stages.core.text import block, quoted, safe_lines, visible
+
+TOOL = "explore_data"
+DIALECT = "duckdb"
+
+
+def prompt(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    catalog: Catalog,
+    scaffold: bool | None = None,
+    tool: str | None = None,
+    lang: str = "auto",
+) -> dict[str, Any]:
+    """The messages for the solver of one task.
+
+    Args:
+        task: The task with its section describe.
+        tables: The tables of its catalog, for those that are always kept.
+        catalog: The catalog, for the dialect, and for whether there is a task folder.
+        scaffold: Whether to explain ``workdir/solver.py``; None where there is a folder.
+        tool: The name of the tool that queries; None for the one that describe named.
+        lang: ``zh``, ``en``, or ``auto`` for that of the description.
+
+    Returns:
+        A ``prompt`` section. No data is cut; knowledge stands in it once.
+    """
+    from stages.core.prompts import combined_hash, load
+    from stages.core.tokens import counts
+
+    described = section(task, "describe") or {}
+    meta: Mapping[str, Any] = described.get("meta", {})
+    speech = _language(lang, meta, task)
+    tool = tool or str(meta.get("options", {}).get("tool", TOOL))
+    files = "root" in catalog
+    system, user = load("prompt", "system", speech), load("prompt", "user", speech)
+    rules = system.render(
+        files=files,
+        tool=visible(tool, 80),
+        dialect=visible(catalog.get("dialect", DIALECT), 40).lower(),
+    )
+    values = _values(task, tables, str(described.get("text", "")))
+    evidence = user.render(**values, scaffold=files if scaffold is None else scaffold)
+    sizes = counts([rules, values["knowledge"], evidence])
+    tokens = {"rules": sizes[0], "knowledge": sizes[1], "evidence": sizes[2] - sizes[1]}
+    return {
+        "messages": [
+            {"role": "system", "content": rules},
+            {"role": "user", "content": evidence},
+        ],
+        "tokens": sum(tokens.values()),
+        "parts": tokens,
+        "meta": {"lang": speech, "prompt": combined_hash(system, user)},
+    }
+
+
+def _language(lang: str, meta: Mapping[str, Any], task: Task) -> Lang:
+    """The language asked for, else that of the description."""
+    return choose(str(meta.get("lang", lang)) if lang == "auto" else lang, task.get("question", ""))
+
+
+def _values(task: Task, tables: Sequence[Table], context: str) -> dict[str, Any]:
+    """What the user message is filled with: neutralised, in blocks, empty where there is none.
+
+    Knowledge that the description already holds is not repeated.
+    """
+    knowledge = safe_lines(task.get("knowledge", "")).strip()
+    described = bool(knowledge) and _holds(context, knowledge, section(task, "describe") or {})
+    return {
+        "knowledge": block("knowledge", knowledge) if knowledge and not described else "",
+        "described": described,
+        "video": _block("video", task.get("video", "")),
+        "context": block("context", context.rstrip("\n")),
+        "kept": block("kept", ", ".join(kept)) if (kept := _kept(task, tables)) else "",
+        "question": _block("question", task.get("question", "")),
+        "hint": _block("hint", task.get("evidence", "")),
+    }
+
+
+def _holds(context: str, knowledge: str, described: Mapping[str, Any]) -> bool:
+    """Whether the description was made with the knowledge and still holds it, in any format."""
+    options: Mapping[str, Any] = described.get("meta", {}).get("options", {})
+    comments = "\n".join(f"-- {line}".rstrip() for line in knowledge.split("\n"))
+    forms = (knowledge, comments, orjson.dumps(knowledge).decode()[1:-1])
+    return options.get("skip_knowledge") is False and any(form in context for form in forms)
+
+
+def _block(kind: str, body: str) -> str:
+    """Raw text as a block; empty where there is no text."""
+    text = safe_lines(body).strip()
+    return block(kind, text) if text else ""
+
+
+def _kept(task: Task, tables: Sequence[Table]) -> list[str]:
+    """The tables that are always kept, unless a pin has folded them all the same."""
+    shown: Mapping[str, Sequence[str]] = (section(task, "collapse") or {}).get("shown", {})
+    folded = {*shown.get("names", ()), *shown.get("line", ())}
+    return [
+        quoted(table["name"])
+        for table in tables
+        if table.get("always_keep", False) and table["name"] not in folded
+    ]
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    """The messages as Markdown, each under its role."""
+    return "\n\n".join(f"# {m['role'].title()}\n\n{m['content']}" for m in found["messages"])
+
+
+def _counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+    parts = found["parts"]
+    return found["tokens"], parts["rules"], parts["knowledge"], parts["evidence"]
+
+
+OPTIONS = (
+    click.Option(
+        ["--scaffold/--no-scaffold"],
+        default=None,
+        help="Explain workdir/solver.py. [default: where the catalog is a folder]",
+    ),
+    click.Option(
+        ["--tool"],
+        default=None,
+        help="Name of the solver's tool that queries any table. [default: as describe named it]",
+    ),
+    click.Option(
+        ["--lang"],
+        type=click.Choice(("auto", "zh", "en")),
+        default="auto",
+        show_default=True,
+        help="Language of the rules; auto follows the context description.",
+    ),
+)
+
+STAGE = Stage(
+    prompt,
+    needs=("describe",),
+    uses=("collapse",),
+    wants=("catalog",),
+    options=OPTIONS,
+    text=_text,
+    counts=_counts,
+    summary="{0} tokens: rules {1}, knowledge {2}, evidence {3}",
+)

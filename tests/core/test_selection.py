@@ -1,0 +1,52 @@
+"""What the sections say about tables: one reader for each, whatever is missing in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stages.core.selection import focused, linked, listed, named, relevance, superset, voted
+
+LINK: dict[str, Any] = {
+    "tables": [
+        {"name": "a", "score": 0.2, "keep": False},
+        {"name": "b", "score": 0.7, "keep": True},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("vote", "link", "order"),
+    [
+        (None, None, {"a": 1.0, "b": 1.0, "c": 1.0}),
+        (None, LINK, {"a": 0.2, "b": 0.7, "c": 0.0}),
+        ({"vote_tally": {"a": "5/5", "b": "1/5"}}, None, {"a": 0.9, "b": 0.18, "c": 0.9}),
+        (
+            {"vote_tally": {"a": "0/1", "b": "0/1", "c": "1/1"}},
+            LINK,
+            {"a": 0.02, "b": 0.07, "c": 0.9},
+        ),
+        ({"vote_tally": {"a": "0/0(默认相关)", "b": "9/5"}}, None, {"a": 0.9, "b": 0.9, "c": 0.9}),
+    ],
+)
+def test_relevance(vote: Any, link: Any, order: dict[str, float]) -> None:
+    assert relevance("abc", vote, link) == pytest.approx(order)
+
+
+@pytest.mark.parametrize("read", [voted, superset, focused, linked])
+def test_an_empty_section_is_read(read: Any) -> None:
+    found = read({}, "ab") if read is voted else read({})
+    assert set(found) == ({"a", "b"} if read is voted else set())
+
+
+def test_every_table_that_a_section_names_is_named_once() -> None:
+    assert named("vote", {"all_tables": ["a"], "per_table": {"b": True, "a": False}}) == ["a", "b"]
+    assert named("link", LINK) == ["a", "b"]
+    assert named("prune", {"kept": {"x": ["c"]}}) == ["x"]
+    assert named("refine", {"refined_schema": {"y": {}}}) == ["y"]
+
+
+def test_a_list_of_names_is_capped_and_harmless() -> None:
+    assert listed(["a\n", "b"]) == r"a\u{a}, b"
+    assert listed("abcdefg", " +{n}") == "a, b, c, d, e +2"
