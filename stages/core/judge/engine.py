@@ -1,0 +1,54 @@
+"""The judge's chain: read the question, match, score, look along the keys, cut, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stages.core.judge import cut, explain, fuse
+from stages.core.judge.features import table_features
+from stages.core.judge.match import Match, meet
+from stages.core.judge.postings import Floats
+from stages.core.judge.question import read
+from stages.core.judge.store import opened
+from stages.core.judge.types import History, Judgment, Rules
+
+if TYPE_CHECKING:
+    from stages.core.records import Table, Task
+
+
+def decide(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    recall: float,
+    without: frozenset[str],
+    history: History | None,
+    rules: Rules | None,
+    index_dir: Path | None,
+) -> Judgment:
+    """See `judge`."""
+    match = matched(task, tables, without, index_dir)
+    scores = table_scores(match, without)
+    if history is not None and "co-occurrence" not in without:
+        scores = fuse.lifted(scores, match.index.names, history)
+    kept = cut.keep(scores, recall)
+    explained = explain.Explainer(match, scores, without)
+    effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
+    return explained.judgment(kept, tables, effect)
+
+
+def matched(
+    task: Task, tables: Sequence[Table], without: frozenset[str] = frozenset(),
+    index_dir: Path | None = None,
+) -> Match:
+    """The task's question met with the catalog."""
+    index, known = opened(tables, index_dir)
+    return meet(read(task, without), index, known, without)
+
+
+def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
+    """Calibrated probabilities of all tables, float32 [T]."""
+    return fuse.table_probabilities(match, table_features(match), without)
+

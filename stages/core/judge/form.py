@@ -1,0 +1,56 @@
+"""The form of a question: quoted strings, numbers, years, and the words that ask for a
+grouping, an average, a place, a person or a time."""
+
+from __future__ import annotations
+
+import re
+
+_QUOTED = re.compile(
+    r"\"([^\"\n]{1,120})\"|“([^”\n]{1,120})”|‘([^’\n]{1,120})’|(?<!\w)'([^'\n]{1,120})'(?!\w)"
+    r"|`([^`\n]{1,120})`|「([^」\n]{1,120})」|《([^》\n]{1,120})》"
+)
+_KINDS = {
+    "count": r"\bhow many\b|\bnumber of\b|\bcount\b|多少|几个|数量|人数|个数|总数",
+    "average": r"\baverage\b|\bmean\b|平均",
+    "total": r"\btotal\b|\bsum\b|总和|总共|合计",
+    "most": r"\bmost\b|\blargest\b|\bhighest\b|\bmaximum\b|\btop\b|\bbiggest\b|最多|最大|最高",
+    "least": r"\bleast\b|\blowest\b|\bminimum\b|\bsmallest\b|\bfewest\b|最少|最小|最低",
+    "group": r"\beach\b|\bper\b|\bby\b|\bevery\b|每|各",
+    "year": r"\b(1[5-9]|20)\d\d\b|\byears?\b|年",
+    "date": r"\bwhen\b|\bdates?\b|\bmonths?\b|\bdays?\b|日期|月|时间|何时",
+    "person": r"\bwho\b|\bwhose\b|谁",
+    "place": r"\bwhere\b|\bcity\b|\bcountry\b|哪里|何处|城市|国家",
+    "number": r"\d",
+}
+
+
+def quoted(text: str) -> dict[str, str]:
+    """Strings in quotation marks of any kind: lower case → as written.
+
+    >>> quoted('in "Los Angeles" or ‘NY’')
+    {'los angeles': 'Los Angeles', 'ny': 'NY'}
+    """
+    found = (next(part for part in match.groups() if part) for match in _QUOTED.finditer(text))
+    return {part.lower().strip(): part for part in found if part.strip()}
+
+
+def kinds(question: str) -> frozenset[str]:
+    """What the question's form asks for.
+
+    >>> sorted(kinds("What is the average age per city?"))
+    ['average', 'group', 'place']
+    """
+    low = question.lower()
+    return frozenset(name for name, pattern in _KINDS.items() if re.search(pattern, low))
+
+
+_NAMED = re.compile(r"(?<=[a-z,'\"] )(?:[A-Z][\w.'-]*)(?: (?:(?:of|the|and|de|van|von) )?[A-Z][\w.'-]*)*")
+
+
+def named(question: str) -> tuple[str, ...]:
+    """Runs of capitalised words that do not begin the sentence.
+
+    >>> named("How many departments has David Bradley been in?")
+    ('David Bradley',)
+    """
+    return tuple(_NAMED.findall(question))

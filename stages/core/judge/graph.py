@@ -1,0 +1,129 @@
+"""The second look: what the first scores say about a table through its neighbours, its
+database, and the tables that already explain the question's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stages.core.judge.distances import MOST_JOINS, Distances
+from stages.core.judge.features import rank_of
+from stages.core.judge.match import Match, strongest
+from stages.core.judge.postings import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside each of K candidates.
+
+    Args:
+        near: Numbers, among the candidates, of each one's neighbours.
+        group: int [K], databases, numbered from 0.
+        gain: float16 [U, K], likeness of units times their share of all weight.
+        tables: The candidates by number; ``distances`` tells joins between tables.
+    """
+
+    near: tuple[Ints, ...]
+    group: Ints
+    gain: Floats
+    tables: Ints
+    distances: Distances
+
+
+def beside(match: Match) -> Beside:
+    """Renumber neighbours and databases to the candidates."""
+    local = np.full(len(match.index.names), -1, dtype=np.int32)
+    local[match.candidates] = np.arange(len(match.candidates), dtype=np.int32)
+    near = tuple(found[found >= 0] for found in (local[match.index.near[at]] for at in match.candidates))
+    _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
+    own = strongest({name: matrix[:, match.candidates] for name, matrix in match.table.items()})
+    total = float(match.idf.sum()) or 1.0
+    return Beside(
+        near, group, (own * match.idf[:, None] / total).astype(np.float16),
+        match.candidates, match.index.distances,
+    )
+
+
+def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
+    """Features of the candidates from their first probabilities, each float32 [K]."""
+    n = len(first)
+    best, second, bridge = np.zeros(n), np.zeros(n), np.zeros(n)
+    top = int(np.argmax(first)) if n else 0
+    to_top = np.zeros(n)
+    for at, near in enumerate(around.near):
+        if near.size:
+            order = near[np.argsort(-first[near], kind="stable")]
+            best[at] = first[order[0]]
+            if near.size > 1:
+                second[at] = first[order[1]]
+                bridge[at] = _bridged(order[:4], first, around)
+            to_top[at] = float((near == top).any())
+    return {
+        "p": first, "p_rel": first / max(float(first.max(initial=0.0)), 1e-9),
+        "p_rank": rank_of(first), "p_sum": np.full(n, first.sum()),
+        "p_second": np.full(n, np.sort(first)[-2] if n > 1 else 0.0),
+        "near_best": best, "near_second": second, "bridge": bridge, "to_top": to_top,
+        "new_cover": _new_cover(first, around.gain),
+    } | _on_paths(first, around) | _in_group(first, around.group)
+
+
+#: Strong tables between which join paths are looked for, and what makes one strong.
+MOST_ENDS, LEAST_END = 6, 0.1
+
+
+def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
+    """Whether a table lies on a shortest join path between two strong ones."""
+    n = len(first)
+    on, total = np.zeros(n), np.zeros(n)
+    order = np.argsort(-first, kind="stable")[:MOST_ENDS]
+    ends = [int(at) for rank, at in enumerate(order) if first[at] >= LEAST_END or rank < 2]
+    away = {end: around.distances.between(int(around.tables[end]), around.tables) for end in ends}
+    for i, left in enumerate(ends):
+        for right in ends[:i]:
+            joins = away[left][right]
+            if 2 <= joins <= MOST_JOINS:
+                inside = away[left] + away[right] == joins
+                inside[[left, right]] = False
+                weight = first[left] * first[right] / (joins - 1) / max(inside.sum() - joins + 2, 1)
+                on[inside] = np.maximum(on[inside], weight)
+                total[inside] += weight
+    far = np.full(n, 9.0)
+    return {
+        "on_path": on, "on_paths": total,
+        "to_first": away[ends[0]].clip(max=6) if ends else far,
+        "to_second": away[ends[1]].clip(max=6) if len(ends) > 1 else far,
+    }
+
+
+def _bridged(order: Ints, first: Floats, around: Beside) -> float:
+    """The strongest pair of neighbours that are not keyed to each other: the weaker's score."""
+    for i in range(1, len(order)):
+        for j in range(i):
+            if not (around.near[order[j]] == order[i]).any():
+                return float(first[order[i]])
+    return 0.0
+
+
+def _new_cover(first: Floats, gain: Floats) -> Floats:
+    """What a table explains of the question that no better table does."""
+    order = np.argsort(-first, kind="stable")
+    ranked = gain[:, order].astype(np.float32)
+    made = np.zeros(len(first), dtype=np.float32)
+    if ranked.shape[0]:
+        before = np.maximum.accumulate(ranked, axis=1)
+        before = np.concatenate([np.zeros_like(before[:, :1]), before[:, :-1]], axis=1)
+        made[order] = np.maximum(ranked - before, 0.0).sum(axis=0)
+    return made
+
+
+def _in_group(first: Floats, group: Ints) -> dict[str, Floats]:
+    """How strong a table's database is by its best table and by all of them."""
+    n_groups = int(group.max(initial=-1)) + 1
+    best, total = np.zeros(n_groups), np.zeros(n_groups)
+    np.maximum.at(best, group, first)
+    np.add.at(total, group, first)
+    return {
+        "group_best": best[group], "group_sum": total[group],
+        "group_best_rank": rank_of(best)[group], "group_sum_rank": rank_of(total)[group],
+    }

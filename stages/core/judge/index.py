@@ -1,0 +1,245 @@
+"""The index of one catalog: terms of names, descriptions and values to tables and columns.
+
+Built from the table lines in one pass, kept on disk under the hash of their bytes, and in
+memory for the last few catalogs asked of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stages.core.judge import dates, words
+from stages.core.judge.distances import Distances
+from stages.core.judge.keys import KeyGraph, key_graph, last_name
+from stages.core.judge.kinds import kinds_of
+from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
+
+if TYPE_CHECKING:
+    from stages.core.records import Column, Table
+
+#: What a term can stand in: the database part of a table's name, table and column names, their descriptions, values seen.
+FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value")
+#: Words of one description, values of one column, and letters of a value that are read.
+MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
+
+
+@dataclass(frozen=True)
+class Index:
+    """One catalog, ready to be asked.
+
+    Args:
+        names: Table names, in file order.
+        columns: Column names, all tables one after another.
+        column_table: int32 [columns], the table of each column.
+        column_start: int32 [tables + 1], the first column of each table.
+        vocabulary: Term to its number.
+        by_table: Field to postings, term → tables that hold it in that field.
+        by_column: Field to postings, term → columns (``cname``, ``cdesc``, ``value``).
+        table_terms: Table → terms of its name; ``column_terms``: column → terms of its name.
+        values: Whole value, lower case → columns in which it was seen.
+        spelled: Name without separators → columns (see `words.compact`).
+        lengths: int32 [tables], terms of all fields, for BM25.
+        keys: Relations between the tables.
+        group: int32 [tables], the database (prefix of the name, or connected part) of each.
+        near: Numbers of the neighbours of each table.
+        distances: Numbers of joins between tables.
+        family: int32 [tables], same for tables whose names differ in numbers only.
+        kinds: float32 [tables, kinds], see `kinds`.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    column_table: Ints
+    column_start: Ints
+    vocabulary: dict[str, int]
+    by_table: dict[str, Postings]
+    by_column: dict[str, Postings]
+    table_terms: Postings
+    column_terms: Postings
+    values: dict[str, tuple[int, ...]]
+    spelled: dict[str, tuple[int, ...]]
+    lengths: Ints
+    keys: KeyGraph
+    group: Ints
+    near: tuple[Ints, ...]
+    distances: Distances
+    family: Ints
+    kinds: Floats
+
+
+@dataclass
+class _Draft:
+    """Pairs of term and document as they come."""
+
+    vocabulary: dict[str, int] = field(default_factory=dict)
+    term: dict[str, list[int]] = field(default_factory=lambda: {f: [] for f in FIELDS})
+    doc: dict[str, list[int]] = field(default_factory=lambda: {f: [] for f in FIELDS})
+
+    def add(self, where: str, doc: int, found: Sequence[str]) -> None:
+        """Note that a document holds these terms in a field."""
+        number = self.vocabulary
+        ids = [number.setdefault(term, len(number)) for term in found]
+        self.term[where].extend(ids)
+        self.doc[where].extend([doc] * len(ids))
+
+
+def build(tables: Sequence[Table]) -> Index:
+    """Index the table lines; every step takes time in proportion to their bytes."""
+    draft = _Draft()
+    columns: list[str] = []
+    owner: list[int] = []
+    values: dict[str, list[int]] = {}
+    for at, table in enumerate(tables):
+        draft.add("dname", at, words.terms(table["name"][: -len(last_name(table["name"]))]))
+        draft.add("tname", at, _table_name_terms(table))
+        draft.add("tdesc", at, _text_terms(table.get("description"), table.get("comment")))
+        for column in table["columns"]:
+            _add_column(draft, column, len(columns), values)
+            columns.append(column["name"])
+            owner.append(at)
+    return _index(tables, draft, columns, np.array(owner, dtype=np.int32), values)
+
+
+def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[int]]) -> None:
+    """One column's name, description and values."""
+    draft.add("cname", at, _name_terms(column["name"], column.get("nl_name", "")))
+    nested = " ".join(part["name"] for part in column.get("fields", ()))
+    draft.add("cdesc", at, _text_terms(column.get("description"), column.get("comment"), nested))
+    for value in column.get("examples", ())[:MOST_VALUES]:
+        low = value[:MOST_LETTERS].lower().strip()
+        if low and not low.replace(".", "").replace("-", "").isdigit():
+            values.setdefault(low, []).append(at)
+            draft.add("value", at, _value_terms(low))
+
+
+def _index(
+    tables: Sequence[Table],
+    draft: _Draft,
+    columns: list[str],
+    owner: Ints,
+    values: dict[str, list[int]],
+) -> Index:
+    """Group what was drafted, and find the keys."""
+    n_terms, n_tables = len(draft.vocabulary), len(tables)
+    by_column = {
+        name: postings(draft.term[name], draft.doc[name], n_terms)
+        for name in ("cname", "cdesc", "value")
+    }
+    by_table = {
+        name: postings(draft.term[name], draft.doc[name], n_terms)
+        for name in ("dname", "tname", "tdesc")
+    } | {
+        name: postings(draft.term[name], owner[np.array(draft.doc[name], dtype=np.int64)], n_terms)
+        for name in by_column
+    }
+    lengths = sum(
+        (np.bincount(lists.doc, minlength=n_tables) for lists in by_table.values()),
+        start=np.zeros(n_tables, dtype=np.int64),
+    )
+    keys = key_graph(tables)
+    near = _near([table["name"] for table in tables], keys)
+    names = tuple(table["name"] for table in tables)
+    spelled: dict[str, list[int]] = {}
+    for at, name in enumerate(columns):
+        spelled.setdefault(words.compact(name), []).append(at)
+    start = np.zeros(n_tables + 1, dtype=np.int32)
+    np.cumsum(np.bincount(owner, minlength=n_tables), out=start[1:])
+    return Index(
+        names=names,
+        columns=tuple(columns),
+        column_table=owner,
+        column_start=start,
+        vocabulary=draft.vocabulary,
+        by_table=by_table,
+        by_column=by_column,
+        table_terms=turned(by_table["tname"], n_tables),
+        column_terms=turned(by_column["cname"], len(columns)),
+        values={value: tuple(dict.fromkeys(found)) for value, found in values.items()},
+        spelled={name: tuple(found) for name, found in spelled.items()},
+        lengths=lengths.astype(np.int32),
+        keys=keys,
+        group=_groups(names, keys),
+        near=near, distances=Distances(near), family=_families(names), kinds=kinds_of(tables),
+    )
+
+
+def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:
+    """Numbers of the neighbours of each table."""
+    number = {name: at for at, name in enumerate(names)}
+    return tuple(
+        np.array(sorted(number[other] for other in keys.neighbours.get(name, ())), dtype=np.int32)
+        for name in names
+    )
+
+
+def _families(names: Sequence[str]) -> Ints:
+    """Families of tables, numbered."""
+    numbers: dict[str, int] = {}
+    found = [numbers.setdefault(dates.family(name), len(numbers)) for name in names]
+    return np.array(found, dtype=np.int32)
+
+
+def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:
+    """Databases within the catalog: the name's prefix, else the part connected by declared keys."""
+    number = {name: at for at, name in enumerate(names)}
+    parent = list(range(len(names)))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    first: dict[str, int] = {}
+    for at, name in enumerate(names):
+        if "." in name or "__" in name:
+            prefix = name.rsplit(".", 1)[0] if "." in name else name.split("__", 1)[0]
+            parent[root(at)] = root(first.setdefault(prefix, at))
+    for edge in keys.edges:
+        if edge.how == "declared":
+            parent[root(number[edge.left])] = root(number[edge.right])
+    numbers: dict[int, int] = {}
+    return np.array(
+        [numbers.setdefault(root(at), len(numbers)) for at in range(len(names))], dtype=np.int32
+    )
+
+
+def _table_name_terms(table: Table) -> list[str]:
+    """Terms of a table's own name, its natural name and its aliases."""
+    return _name_terms(last_name(table["name"]), table.get("nl_name", ""))
+
+
+def _name_terms(*spellings: str) -> list[str]:
+    """Terms of all spellings of one name."""
+    return [term for spelling in spellings if spelling for term in words.terms(spelling)]
+
+
+def _text_terms(*texts: str | None) -> list[str]:
+    """Terms of descriptions, without words that say nothing."""
+    found: list[str] = []
+    for text in texts:
+        if text:
+            found.extend(_content(text))
+    return found[:MOST_WORDS]
+
+
+def _content(text: str) -> Iterator[str]:
+    """Content terms of a text, each word once."""
+    seen: set[str] = set()
+    for spelling, _, _ in words.sentence(text, 1000):
+        low = spelling.lower()
+        if low not in seen and low not in words.STOP and low not in words.STOP_ZH:
+            seen.add(low)
+            yield words.stem(low)
+
+
+def _value_terms(value: str) -> list[str]:
+    """Terms of a short value; long ones are prose and say less than they cost."""
+    parts = value.split()
+    if len(parts) > 6:
+        return []
+    return [words.stem(word) for part in parts for word in words.split(part) if len(word) > 1]

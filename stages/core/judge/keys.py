@@ -1,0 +1,214 @@
+"""Keys between tables: declared, inferred by name, inferred by shared values; and what
+follows from them: neighbours, bridges, the shortest join path.
+
+Declared keys come first; names and values are looked at only between tables that no declared
+key joins (DESIGN 10: "the key guard looks at declared keys and shared values before names").
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stages.core.judge import words
+from stages.core.judge.types import Edge
+
+if TYPE_CHECKING:
+    from stages.core.records import Column, Table
+
+#: A name shared by more tables than this joins nothing by itself (``id``, ``name``, ``year``).
+MOST_SHARED = 12
+#: Last words of a key's name.
+KEY_WORDS = frozenset(["id", "ids", "key", "code", "no", "num", "number", "fk", "pk", "uuid", "guid", "sk", "cd", "nbr", "ref", "uid"])
+#: Values shared, and the share of the smaller side, before values alone join two columns.
+LEAST_VALUES, LEAST_SHARE = 3, 0.6
+
+
+@dataclass(frozen=True)
+class KeyGraph:
+    """Relations between the tables of one catalog.
+
+    Args:
+        edges: All relations, declared first.
+        neighbours: Table name → names of the tables it joins.
+    """
+
+    edges: tuple[Edge, ...]
+    neighbours: Mapping[str, frozenset[str]]
+
+    def path(self, left: str, right: str, limit: int = 4) -> tuple[str, ...]:
+        """Tables on a shortest join path, both ends included; empty where none is found.
+
+        Ties go to the path whose names come first. ``limit`` bounds the joins.
+        """
+        came: dict[str, str] = {left: ""}
+        queue: deque[tuple[str, int]] = deque([(left, 0)])
+        while queue:
+            here, depth = queue.popleft()
+            if here == right:
+                return _walk_back(came, right)
+            if depth < limit:
+                for table in sorted(self.neighbours.get(here, ())):
+                    if table not in came:
+                        came[table] = here
+                        queue.append((table, depth + 1))
+        return ()
+
+    def bridges(self, tables: Iterable[str]) -> frozenset[str]:
+        """Tables outside the given ones that join at least two of them directly."""
+        inside = set(tables)
+        near = {name for table in inside for name in self.neighbours.get(table, ())}
+        return frozenset(t for t in near - inside if len(self.neighbours[t] & inside) >= 2)
+
+    def between(self, tables: Iterable[str]) -> tuple[Edge, ...]:
+        """Relations whose both ends are among the given tables."""
+        inside = set(tables)
+        return tuple(edge for edge in self.edges if edge.left in inside and edge.right in inside)
+
+
+def _walk_back(came: Mapping[str, str], end: str) -> tuple[str, ...]:
+    """The path that ends at ``end``."""
+    path = [end]
+    while came[path[-1]]:
+        path.append(came[path[-1]])
+    return tuple(reversed(path))
+
+
+def key_graph(tables: Sequence[Table]) -> KeyGraph:
+    """All relations of a catalog; the order of the tables changes nothing but the order of edges."""
+    edges = list(declared(tables))
+    joined = {frozenset((edge.left, edge.right)) for edge in edges}
+    for edge in by_name(tables):
+        pair = frozenset((edge.left, edge.right))
+        if pair not in joined:
+            joined.add(pair)
+            edges.append(edge)
+    for edge in by_value(tables, joined):
+        joined.add(frozenset((edge.left, edge.right)))
+        edges.append(edge)
+    near: dict[str, set[str]] = defaultdict(set)
+    for edge in edges:
+        near[edge.left].add(edge.right)
+        near[edge.right].add(edge.left)
+    return KeyGraph(tuple(edges), {name: frozenset(found) for name, found in near.items()})
+
+
+def declared(tables: Sequence[Table]) -> Iterator[Edge]:
+    """Foreign keys of the table lines whose other table is in the catalog (case-blind)."""
+    known = {table["name"].lower(): table["name"] for table in tables}
+    for table in tables:
+        for key in table.get("foreign_keys", ()):
+            other = known.get(key["ref_table"].lower())
+            if other is not None and other != table["name"]:
+                yield Edge(
+                    table["name"],
+                    tuple(key["columns"]),
+                    other,
+                    tuple(key["ref_columns"]),
+                    "declared",
+                )
+
+
+def by_name(tables: Sequence[Table]) -> Iterator[Edge]:
+    """Columns of equal name that read like keys, and ``<table>_id`` to the table of that name."""
+    holders: dict[str, list[tuple[Table, str]]] = defaultdict(list)
+    named = {words.compact(" ".join(words.terms(last_name(t["name"])))): t for t in tables}
+    for table in tables:
+        for column in table["columns"]:
+            if is_key_name(column["name"], table):
+                holders[words.compact(column["name"])].append((table, column["name"]))
+    for shared in holders.values():
+        if len(shared) > 1:
+            yield from _star(shared)
+    for table in tables:
+        yield from _to_named(table, named)
+
+
+def last_name(name: str) -> str:
+    """A table's own name without database and schema.
+
+    >>> last_name("db.public.users")
+    'users'
+    """
+    return name.rsplit(".", 1)[-1]
+
+
+def is_key_name(name: str, table: Table) -> bool:
+    """Whether a column's name reads like a key: its last word, or a declared part in one."""
+    parts = words.split(name)
+    if name in table.get("primary_key", ()):
+        return True
+    return len(parts) > 1 and parts[-1] in KEY_WORDS
+
+
+def _star(shared: Sequence[tuple[Table, str]]) -> Iterator[Edge]:
+    """Pairs of tables that share a key name: around the table whose own key it is, else all."""
+    owners = [(table, name) for table, name in shared if _own_key(table) == [name]]
+    centres = owners if len(owners) == 1 else list(shared)
+    if len(centres) > MOST_SHARED:
+        return
+    seen: set[frozenset[str]] = set()
+    for left, left_name in shared:
+        for right, right_name in centres:
+            pair = frozenset((left["name"], right["name"]))
+            if len(pair) == 2 and pair not in seen:
+                seen.add(pair)
+                yield Edge(left["name"], (left_name,), right["name"], (right_name,), "name")
+
+
+def _own_key(table: Table) -> list[str]:
+    """The declared primary key, else the first column."""
+    return list(table.get("primary_key", ())) or [c["name"] for c in table["columns"][:1]]
+
+
+def _to_named(table: Table, named: Mapping[str, Table]) -> Iterator[Edge]:
+    """``singer_id`` and ``SingerID`` lead to the table ``singer`` or ``singers``."""
+    for column in table["columns"]:
+        parts = words.terms(column["name"])
+        if len(parts) < 2 or parts[-1] not in KEY_WORDS:
+            continue
+        other = named.get(words.compact(" ".join(parts[:-1])))
+        if other is not None and other["name"] != table["name"] and other["columns"]:
+            keys = other.get("primary_key") or [other["columns"][0]["name"]]
+            yield Edge(table["name"], (column["name"],), other["name"], (keys[0],), "name")
+
+
+def by_value(tables: Sequence[Table], joined: set[frozenset[str]]) -> Iterator[Edge]:
+    """Columns of two unjoined tables whose seen values overlap (text that is not a number)."""
+    holders: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
+    for at, table in enumerate(tables):
+        for column in table["columns"]:
+            for value in _texts(column):
+                holders[value].append((at, column["name"], len(_texts(column))))
+    counts: dict[tuple[int, str, int, str], int] = defaultdict(int)
+    sizes: dict[tuple[int, str], int] = {}
+    for found in holders.values():
+        if 2 <= len(found) <= MOST_SHARED:
+            _count_pairs(found, counts, sizes)
+    for (left, left_name, right, right_name), count in sorted(counts.items()):
+        names = (tables[left]["name"], tables[right]["name"])
+        share = count / min(sizes[left, left_name], sizes[right, right_name])
+        if count >= LEAST_VALUES and share >= LEAST_SHARE and frozenset(names) not in joined:
+            yield Edge(names[0], (left_name,), names[1], (right_name,), "value")
+
+
+def _count_pairs(
+    found: Sequence[tuple[int, str, int]],
+    counts: dict[tuple[int, str, int, str], int],
+    sizes: dict[tuple[int, str], int],
+) -> None:
+    """Add one shared value to every pair of columns that hold it."""
+    for i, (left, left_name, left_size) in enumerate(found):
+        sizes[left, left_name] = left_size
+        for right, right_name, _ in found[i + 1 :]:
+            if left != right:
+                counts[left, left_name, right, right_name] += 1
+
+
+def _texts(column: Column) -> frozenset[str]:
+    """Seen values that could be codes: three letters or more, not numbers."""
+    return frozenset(
+        value for value in column.get("examples", ()) if len(value) >= 3 and not value[0].isdigit()
+    )

@@ -1,0 +1,62 @@
+"""What kinds of thing a table's columns hold, told from names and types: people's names, titles,
+dates, places, amounts. The question's form asks for kinds; this says who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stages.core.judge import words
+from stages.core.judge.postings import Floats
+
+if TYPE_CHECKING:
+    from stages.core.records import Table
+
+KINDS = ("person", "name", "date", "place", "amount", "text", "keys")
+_PERSON = [("first", "name"), ("last", "name"), ("full", "name"), ("given", "name"), ("sur", "name"), ("family", "name"), ("middle", "name")]
+_PERSON_WHOLE = frozenset(["firstname", "lastname", "fullname", "fname", "lname", "surname", "forename", "givenname", "姓名", "username", "playername"])
+_SETS = {
+    "name": frozenset(["name", "title", "label", "名称", "姓名", "简称"]),
+    "date": frozenset(["date", "time", "year", "month", "day", "timestamp", "datetime", "日期", "时间", "年", "dob"]),
+    "place": frozenset(["city", "country", "state", "address", "province", "region", "location", "zip", "county", "地址", "城市", "国家"]),
+    "amount": frozenset(["amount", "price", "cost", "total", "salary", "value", "quantity", "qty", "amt", "revenue", "sale", "balance", "pay", "rate", "score", "金额", "价格", "数量"]),
+    "keys": frozenset(["id", "key", "code", "fk", "uuid", "guid"]),
+}
+_STEMS = {kind: frozenset(words.stem(word) for word in found) for kind, found in _SETS.items()}
+
+
+def kinds_of(tables: Sequence[Table]) -> Floats:
+    """Share of each table's columns of each kind (``person`` 0 or 1), float32 [T, kinds]."""
+    made = np.zeros((len(tables), len(KINDS)), dtype=np.float32)
+    for row, table in zip(made, tables, strict=True):
+        for column in table["columns"]:
+            for kind in column_kinds(column["name"], column["type"]):
+                row[KINDS.index(kind)] += 1
+        row[1:] /= max(len(table["columns"]), 1)
+        row[0] = min(row[0], 1)
+    return made
+
+
+def column_kinds(name: str, type_: str) -> list[str]:
+    """The kinds one column is of."""
+    parts = words.split(name)
+    found = ["person"] if is_person(parts) else []
+    if parts:
+        last = words.stem(parts[-1])
+        found += [kind for kind, stems in _STEMS.items() if last in stems]
+    if "char" in type_.lower() or "text" in type_.lower():
+        found.append("text")
+    return found
+
+
+def is_person(parts: Sequence[str]) -> bool:
+    """Whether a column's words say that it holds a part of a person's name.
+
+    >>> is_person(("first", "name")), is_person(("city",))
+    (True, False)
+    """
+    if any(part in _PERSON_WHOLE for part in parts):
+        return True
+    return any(pair in _PERSON for pair in zip(parts, parts[1:], strict=False))

@@ -1,0 +1,236 @@
+"""Which units of a question meet which tables and columns, and how nearly.
+
+All likenesses are float32 matrices, units × documents. Tables are matched for the whole catalog
+from table-level postings; columns only for the candidates that a cheap first score leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from stages.core.judge import dates
+from stages.core.judge.expand import Vocabulary, expand
+from stages.core.judge.index import FIELDS, Index
+from stages.core.judge.keys import last_name
+from stages.core.judge.postings import Floats, Ints, Postings
+from stages.core.judge.question import Question
+
+#: What a match in a field says about the table, for the first score only.
+FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6}
+#: Tables that go on to the full features.
+MOST_CANDIDATES, MOST_OF_FAMILY = 150, 40
+_K1, _B = 1.2, 0.75
+
+
+@dataclass(frozen=True)
+class Match:
+    """A question met with a catalog; T tables, U units, K candidates, C their columns.
+
+    Args:
+        idf: float32 [U], rarity of each unit among the catalog's tables.
+        table: Field → float32 [U, T].
+        first: float32 [T], the first score (BM25 over fields, with group support).
+        candidates: int32 [K], tables by number, ascending.
+        columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
+        column: Field → float32 [U, C] for ``cname``, ``cdesc``, ``value``.
+        met: float32 [V], the best likeness of any unit with each of the catalog's terms.
+        exact: Candidate columns with a whole value of the question → the value as written.
+        spelled: Candidate columns spelled out in the question → as written there.
+    """
+
+    question: Question
+    index: Index
+    idf: Floats
+    table: Mapping[str, Floats]
+    first: Floats
+    candidates: Ints
+    columns: Ints
+    starts: Ints
+    column: Mapping[str, Floats]
+    met: Floats
+    exact: Mapping[int, str]
+    spelled: Mapping[int, str]
+
+
+def meet(
+    question: Question, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
+) -> Match:
+    """Match a question with a catalog."""
+    ways = [expand(unit, known, "synonym" not in without) for unit in question.units]
+    table = {
+        name: _matrix(ways, index.by_table[name], len(index.names), _on(name, without))
+        for name in FIELDS
+    }
+    idf = _idf(strongest(table))
+    exact = whole_values(question, index) if "value" not in without else {}
+    spelled = spelled_out(question, index) if "name" not in without else {}
+    first = _first(table, idf, index, exact, spelled)
+    when, which = part_hits(index, question)
+    first = first * (1.0 + 0.3 * when + 0.2 * which)
+    candidates = _candidates(first, index)
+    columns, starts = _columns_of(candidates, index)
+    local = np.full(len(index.columns), -1, dtype=np.int32)
+    local[columns] = np.arange(len(columns), dtype=np.int32)
+    column = {
+        name: _matrix(ways, index.by_column[name], len(columns), _on(name, without), local)
+        for name in ("cname", "cdesc", "value")
+    }
+    return Match(
+        question,
+        index,
+        idf,
+        table,
+        first,
+        candidates,
+        columns,
+        starts,
+        column,
+        _met(ways, len(index.vocabulary)),
+        {int(local[c]): v for c, v in exact.items() if local[c] >= 0},
+        {int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
+    )
+
+
+def strongest(table: Mapping[str, Floats]) -> Floats:
+    """The best weighted likeness over all fields, [U, documents]."""
+    made: Floats = np.max([table[name] * FIELD_WEIGHT[name] for name in table], axis=0)
+    return made
+
+
+def _on(name: str, without: frozenset[str]) -> bool:
+    """Whether a field's channel is switched on."""
+    channel = {"dname": "routing", "tname": "name", "cname": "name", "value": "value"}.get(
+        name, "description"
+    )
+    return channel not in without
+
+
+def _matrix(
+    ways: list[dict[int, float]],
+    lists: Postings,
+    n_docs: int,
+    on: bool,
+    local: Ints | None = None,
+) -> Floats:
+    """The best likeness of every unit with every document; ``local`` renumbers documents."""
+    made = np.zeros((len(ways), n_docs), dtype=np.float32)
+    if not on:
+        return made
+    for row, way in zip(made, ways, strict=True):
+        for term, likeness in way.items():
+            docs = lists.row(term)
+            if local is not None:
+                docs = local[docs]
+                docs = docs[docs >= 0]
+            row[docs] = np.maximum(row[docs], likeness)
+    return made
+
+
+def _met(ways: list[dict[int, float]], n_terms: int) -> Floats:
+    """The best likeness of any unit with every term."""
+    made = np.zeros(n_terms, dtype=np.float32)
+    for way in ways:
+        for term, likeness in way.items():
+            made[term] = max(made[term], likeness)
+    return made
+
+
+def _idf(any_field: Floats) -> Floats:
+    """log(1 + (N + 0.5) / (df + 0.5)) with soft document frequencies; zero where nothing meets."""
+    n_tables = any_field.shape[1]
+    frequency = np.minimum(any_field / 0.5, 1.0).sum(axis=1)
+    rarity = np.log(1.0 + (n_tables + 0.5) / (frequency + 0.5))
+    made: Floats = np.where(frequency > 0, rarity, 0.0).astype(np.float32)
+    return made
+
+
+def _first(
+    table: Mapping[str, Floats],
+    idf: Floats,
+    index: Index,
+    exact: Mapping[int, str],
+    spelled: Mapping[int, str],
+) -> Floats:
+    """BM25 with weighted fields, plus whole values and spelled-out names."""
+    found = np.sum([table[name] * FIELD_WEIGHT[name] for name in FIELDS], axis=0)
+    mean = max(float(index.lengths.mean()), 1.0)
+    norm = _K1 * (1 - _B + _B * index.lengths / mean)
+    score = (idf[:, None] * found * (_K1 + 1) / (found + norm)).sum(axis=0) + 0.5 * (
+        idf[:, None] * table["tname"]
+    ).sum(axis=0)
+    rare = np.log(len(index.names) + 1.0)
+    for hits, weight in ((exact, 0.5), (spelled, 0.7)):
+        owners = {int(index.column_table[c]) for c in hits}
+        for owner in owners:
+            score[owner] += weight * rare
+    made: Floats = score.astype(np.float32)
+    return made
+
+
+def _candidates(first: Floats, index: Index) -> Ints:
+    """The best tables by first score, with the neighbours of the very best.
+
+    At most `MOST_OF_FAMILY` parts of one family go on, so that a thousand days of one table leave
+    room for others.
+    """
+    if len(first) <= MOST_CANDIDATES:
+        return np.arange(len(first), dtype=np.int32)
+    order = np.argsort(-first, kind="stable")
+    families = index.family[order]
+    by_family = np.lexsort((np.arange(len(order)), families))
+    starts = np.searchsorted(families[by_family], np.arange(families.max() + 1))
+    place = np.empty(len(order), dtype=np.int64)
+    place[by_family] = np.arange(len(order)) - starts[families[by_family]]
+    best = order[place < MOST_OF_FAMILY][:MOST_CANDIDATES]
+    near = [index.near[at] for at in best[:20]]
+    return np.unique(np.concatenate([best, *near])).astype(np.int32)
+
+
+def _columns_of(candidates: Ints, index: Index) -> tuple[Ints, Ints]:
+    """Columns of the candidates, and where each candidate's begin."""
+    begin, end = index.column_start[candidates], index.column_start[candidates + 1]
+    starts = np.zeros(len(candidates) + 1, dtype=np.int32)
+    np.cumsum(end - begin, out=starts[1:])
+    columns = np.arange(starts[-1], dtype=np.int32) - np.repeat(starts[:-1] - begin, end - begin)
+    return columns.astype(np.int32), starts
+
+
+def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
+    """For tables with a date or number in their name, whether the question speaks of it.
+
+    Returns:
+        Two float32 [T]: dates (1 inside the time asked for, -1 outside, 0 no dates), numbers (1 or 0).
+    """
+    when = np.zeros(len(index.names), dtype=np.float32)
+    which = np.zeros(len(index.names), dtype=np.float32)
+    for at, name in enumerate(index.names):
+        digits = dates.digits(last_name(name))
+        if digits:
+            part = dates.shard(last_name(name))
+            if part and question.times:
+                when[at] = 1.0 if dates.overlaps(part, question.times) else -1.0
+            which[at] = float(not question.numbers.isdisjoint(digits))
+    return when, which
+
+
+def whole_values(question: Question, index: Index) -> dict[int, str]:
+    """Columns in which a quoted string or a run of the question's words was seen whole."""
+    found: dict[int, str] = {}
+    for low, written in {**question.spans, **question.quoted}.items():
+        holders = index.values.get(low, ())
+        if 0 < len(holders) <= 40:
+            for column in holders:
+                found.setdefault(column, written)
+    return found
+
+
+def spelled_out(question: Question, index: Index) -> dict[int, str]:
+    """Columns whose name the question or its hints spell as the schema does."""
+    return {
+        column: written
+        for name, written in question.identifiers.items()
+        for column in index.spelled.get(name, ())
+    }

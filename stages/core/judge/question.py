@@ -1,0 +1,129 @@
+"""What a task asks, as units to match: words, values, identifiers, and the question's form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from stages.core.judge import chinese, dates, form, glossary, words
+
+if TYPE_CHECKING:
+    from stages.core.records import Task
+
+Origin: TypeAlias = Literal["question", "evidence", "glossary"]
+#: Units read at most: a question has about ten, a long hint about forty.
+MOST_UNITS = 60
+_IDENTIFIER = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)\b")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One content word of the question or its hints.
+
+    Args:
+        text: As written.
+        terms: Terms it may stand as in the catalog, with a likeness from 0 to 1: its stem, or
+            its translations.
+        place: Position among the words of its text, 0 the first.
+        origin: Where it was read.
+    """
+
+    text: str
+    terms: tuple[tuple[str, float], ...]
+    place: int
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Question:
+    """One task, read once.
+
+    Args:
+        units: Content words, the question's first.
+        spans: Runs of words that may be values, lower case → as written.
+        quoted: Strings in quotation marks, lower case → as written.
+        identifiers: Names spelled as in a schema (``num_sales``, ``Paper.Id``), without
+            separators → as written.
+        form: What the question's form asks for.
+        times: Spans of time it speaks of.
+        numbers: Whole numbers as written, without leading zeros.
+        named: Runs of capitalised words inside sentences: people, places, titles.
+    """
+
+    units: tuple[Unit, ...]
+    spans: Mapping[str, str]
+    quoted: Mapping[str, str]
+    identifiers: Mapping[str, str]
+    form: frozenset[str]
+    times: tuple[dates.Span, ...] = ()
+    numbers: frozenset[str] = frozenset()
+    named: tuple[str, ...] = ()
+
+
+def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
+    """Read a task's question, evidence, and the part of its knowledge that defines its words."""
+    question, hint = task.get("question", ""), task.get("evidence", "")
+    told: list[tuple[str, Origin]] = [(question, "question"), (hint, "evidence")]
+    if "glossary" not in without:
+        known = "\n".join((task.get("knowledge", ""), task.get("video", "")))
+        told.append((glossary.about(question, known), "glossary"))
+    units: dict[str, Unit] = {}
+    for text, origin in told:
+        for unit in _units(text, origin, without):
+            units.setdefault(unit.terms[0][0], unit)
+    whole = "\n".join(text for text, _ in told)
+    return Question(
+        units=tuple(units.values())[:MOST_UNITS],
+        spans=_spans(f"{question}\n{hint}"),
+        quoted=form.quoted(f"{question}\n{hint}"),
+        identifiers=_identifiers(whole),
+        form=form.kinds(question) if "form" not in without else frozenset(),
+        times=dates.spans(f"{question}\n{hint}"),
+        numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
+        named=form.named(question),
+    )
+
+
+def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]:
+    """Content words of one text, and pairs of words written as one (``time stamp``)."""
+    found = words.sentence(text)
+    for place, (spelling, _, _) in enumerate(found):
+        low = spelling.lower()
+        if low in words.STOP or low in words.STOP_ZH or (len(low) == 1 and not chinese.is_han(low)):
+            continue
+        terms = [(words.stem(low), 1.0)]
+        if chinese.is_han(low) and "translation" not in without:
+            terms += translated(low)
+        yield Unit(spelling, tuple(terms), place, origin)
+
+
+def translated(word: str) -> list[tuple[str, float]]:
+    """English terms for a Chinese word; each later sense is a little less likely."""
+    english = chinese.translations(word)
+    return [(words.stem(each), 0.95 - 0.08 * rank) for rank, each in enumerate(english)]
+
+
+def _spans(text: str, longest: int = 5) -> dict[str, str]:
+    """Runs of one to five words as they stand, lower case; single common words are left out."""
+    found = words.sentence(text)
+    spans: dict[str, str] = {}
+    for at in range(len(found)):
+        for size in range(1, min(longest, len(found) - at) + 1):
+            run = text[found[at][1] : found[at + size - 1][2]]
+            low = run.lower()
+            if size > 1 or (low not in words.STOP and len(low) > 2):
+                spans.setdefault(low, run)
+    return spans
+
+
+def _identifiers(text: str) -> dict[str, str]:
+    """Names that are spelled like a schema's: with an underscore, a hump, a dot, or backticks."""
+    found: dict[str, str] = {}
+    for match in _IDENTIFIER.finditer(text):
+        name = match[1] or match[2]
+        for part in [name, *name.split(".")]:
+            if match[1] or "." in name or "_" in part or re.search(r"[a-z][A-Z]", part):
+                found.setdefault(words.compact(part), part)
+    return found

@@ -1,0 +1,67 @@
+"""Why a table was kept or left, in words, from its evidence."""
+
+from __future__ import annotations
+
+from stages.core.judge.types import Evidence, RankedTable
+
+_EN = {
+    "name": "its name or columns match {words}",
+    "description": "its description mentions {words}",
+    "glossary": "the hints name it for {words}",
+    "value": "it holds the value {words}",
+    "key": "it joins {words}",
+    "neighbour": "it is keyed to {words}",
+    "co-occurrence": "past queries use it with {words}",
+    "rule": "a rule names it for {words}",
+    "model": "the model chose it for {words}",
+    "routing": "its group fits {words}",
+    "form": "the question's form asks for {words}",
+}
+_ZH = {
+    "name": "表名或列名匹配 {words}",
+    "description": "描述中提到 {words}",
+    "glossary": "提示将 {words} 指向它",
+    "value": "其中有值 {words}",
+    "key": "它连接 {words}",
+    "neighbour": "它与 {words} 有键关联",
+    "co-occurrence": "历史查询中与 {words} 同用",
+    "rule": "规则因 {words} 指定它",
+    "model": "模型因 {words} 选择它",
+    "routing": "所在的库适合 {words}",
+    "form": "问题的形式需要 {words}",
+}
+#: Reasons named at most; the strongest come first.
+_MOST = 3
+
+
+def reason(table: RankedTable, lang: str = "en") -> str:
+    """One sentence that names the evidence.
+
+    Args:
+        table: A table of a judgment.
+        lang: ``"zh"`` for Chinese, anything else for English.
+
+    >>> reason(RankedTable("hr", 0.9, True, (Evidence("name", ("staff",), 0.5),)))
+    'its name or columns match "staff" (0.90)'
+    """
+    chinese = lang == "zh"
+    clauses = [_clause(item, _ZH if chinese else _EN, chinese) for item in table.evidence[:_MOST]]
+    if not clauses:
+        clauses = [_empty(table.keep, chinese)]
+    text = ("；" if chinese else "; ").join(clauses)
+    return f"{text} ({table.score:.2f})"
+
+
+def _clause(item: Evidence, forms: dict[str, str], chinese: bool) -> str:
+    """One piece of evidence as a clause."""
+    marks = ("“", "”", "、") if chinese else ('"', '"', ", ")
+    words = marks[2].join(f"{marks[0]}{word}{marks[1]}" for word in item.words)
+    text = forms[item.type].format(words=words).strip()
+    return f"{text} [{item.note}]" if item.note else text
+
+
+def _empty(keep: bool, chinese: bool) -> str:
+    """What is said where nothing matched."""
+    if chinese:
+        return "没有直接证据，但不确定时保留" if keep else "问题中没有任何内容与它匹配"
+    return "nothing matched, kept because unsure" if keep else "nothing in the question matches it"

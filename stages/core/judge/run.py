@@ -1,0 +1,57 @@
+"""The judge's front door: keeps numpy and the index away until a question comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stages.core.judge.types import CHANNELS, History, Judgment, Rules
+
+if TYPE_CHECKING:
+    from stages.core.records import Table, Task
+
+
+def judge(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    recall: float = 0.99,
+    without: Sequence[str] = (),
+    history: History | None = None,
+    rules: Rules | None = None,
+    index_dir: Path | None = None,
+) -> Judgment:
+    """Rank all tables and columns for one task, with evidence, and say which to keep.
+
+    Args:
+        task: Its ``question``, ``evidence``, ``knowledge``, ``video`` are read.
+        tables: The catalog's table records, in file order.
+        recall: Strict recall to aim at, 0 to 1: the share of questions in which every needed
+            table is to be kept. 1 keeps everything.
+        without: Channels to switch off, from `CHANNELS`.
+        history: Co-occurrence of tables in past SQL.
+        rules: User rules; what they add is kept, what they forbid ranks last.
+        index_dir: Where indexes are kept between processes; None keeps none.
+
+    Raises:
+        ValueError: ``recall`` is outside 0…1 or ``without`` names no channel.
+    """
+    if not 0 <= recall <= 1:
+        raise ValueError(f"recall is a share from 0 to 1, not {recall}")
+    unknown = sorted(set(without) - set(CHANNELS))
+    if unknown:
+        raise ValueError(f"no such channel: {', '.join(unknown)}; there are {', '.join(CHANNELS)}")
+    if not tables:
+        return Judgment((), (), ())
+    from stages.core.judge.engine import decide
+
+    return decide(
+        task,
+        tables,
+        recall=recall,
+        without=frozenset(without),
+        history=history,
+        rules=rules,
+        index_dir=index_dir,
+    )

@@ -1,0 +1,120 @@
+"""What the judge is asked and what it answers: plain immutable values, no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+EvidenceType: TypeAlias = Literal[
+    "name",
+    "description",
+    "glossary",
+    "value",
+    "key",
+    "neighbour",
+    "co-occurrence",
+    "rule",
+    "model",
+    "routing",
+    "form",
+]
+How: TypeAlias = Literal["declared", "name", "value"]
+
+#: Recall channels that ``without`` can switch off, each alone.
+CHANNELS: tuple[str, ...] = (
+    "routing",
+    "name",
+    "description",
+    "value",
+    "glossary",
+    "synonym",
+    "translation",
+    "key",
+    "neighbour",
+    "co-occurrence",
+    "rule",
+    "form",
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One reason for a table or a column.
+
+    Args:
+        type: The channel it came through.
+        words: Words of the question (or names of tables) that gave it, at most five.
+        weight: How much of the question's weight it explains, 0 to 1 (2 digits).
+        note: What it met: a column, a value, a description's word.
+    """
+
+    type: EvidenceType
+    words: tuple[str, ...]
+    weight: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RankedTable:
+    """A table with the calibrated probability that the answer needs it."""
+
+    name: str
+    score: float
+    keep: bool
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankedColumn:
+    """A column with the calibrated probability that the answer needs it."""
+
+    table: str
+    name: str
+    score: float
+    keep: bool
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A relation between two tables, and how it was found."""
+
+    left: str
+    left_columns: tuple[str, ...]
+    right: str
+    right_columns: tuple[str, ...]
+    how: How
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The answer: every table in rank order; columns that are kept or have evidence;
+    relations between kept tables."""
+
+    tables: tuple[RankedTable, ...]
+    columns: tuple[RankedColumn, ...]
+    edges: tuple[Edge, ...]
+    n_columns: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class RuleEffect(Protocol):
+    """What the user's rules say to one question: names of tables, or ``table.column``."""
+
+    @property
+    def add(self) -> tuple[str, ...]: ...
+    @property
+    def forbid(self) -> tuple[str, ...]: ...
+
+
+class Rules(Protocol):
+    """User rules (`core.judge.rules`)."""
+
+    def apply(self, question: str) -> RuleEffect: ...
+
+
+class History(Protocol):
+    """Past SQL (`core.judge.history`)."""
+
+    def cooccurrence(self, table: str) -> Mapping[str, float]: ...

@@ -1,0 +1,104 @@
+"""Finding a table or a column of a catalog by any of its spellings.
+
+Gold files, models and people write ``Employee Attendance``, ``DB.SCHEMA.TABLE`` or
+``"orders"``; names are matched without regard to case and quotes, by canonical name, by
+alias, by describe key, and by the part after the last dot where only one table has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stages.core.records import Table
+
+
+class Names:
+    """Finds the tables and columns of one catalog whatever spelling they are named by."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self._tables: dict[str, str | None] = {}
+        self._columns = {table["name"]: _column_names(table) for table in tables}
+        self._spellings = {table["name"]: (table["name"], *_aliases(table)) for table in tables}
+        for spellings in (_own, _aliases, _last_parts):
+            self._learn(tables, spellings)
+
+    def _learn(self, tables: Sequence[Table], spellings: Callable[[Table], Sequence[str]]) -> None:
+        """Add one kind of spelling; it never overrides a better kind, and one that two
+        tables share names neither."""
+        fresh: dict[str, str | None] = {}
+        for table in tables:
+            for name in spellings(table):
+                other = fresh.setdefault(_fold(name), table["name"])
+                if other != table["name"]:
+                    fresh[_fold(name)] = None
+        for name, owner in fresh.items():
+            self._tables.setdefault(name, owner)
+
+    def table(self, name: str) -> str | None:
+        """The canonical name, or None where the catalog has no such table."""
+        return (
+            self._tables.get(_fold(name))
+            or self._tables.get(_fold(_canonical(name)))
+            or self._tables.get(_fold(_last(name)))
+        )
+
+    def spellings(self, table: str) -> tuple[str, ...]:
+        """All names of a table, its canonical name first."""
+        return self._spellings.get(table, (table,))
+
+    def column(self, table: str, name: str) -> str | None:
+        """The column's spelling in the catalog; a dotted path finds its outermost column.
+
+        Args:
+            table: Canonical name of the table.
+            name: Name of the column, in any case.
+        """
+        known = self._columns.get(table, {})
+        return known.get(_fold(name)) or known.get(_fold(name.split(".", 1)[0]))
+
+
+def _own(table: Table) -> Sequence[str]:
+    return (table["name"],)
+
+
+def _aliases(table: Table) -> Sequence[str]:
+    source: Mapping[str, Any] = table.get("source", {"kind": ""})
+    inner = source.get("table")
+    return (*table.get("aliases", []), table["describe_key"], *([inner] if inner else []))
+
+
+def _last_parts(table: Table) -> Sequence[str]:
+    return tuple(_last(name) for name in (*_aliases(table), table["name"]))
+
+
+def _column_names(table: Table) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for column in table["columns"]:
+        found.setdefault(_fold(column["name"]), column["name"])
+    return found
+
+
+def _fold(name: str) -> str:
+    return name.strip().strip('`"[]').casefold()
+
+
+def _last(name: str) -> str:
+    return name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+
+
+def _canonical(name: str) -> str:
+    """The spelling that canonical names have: letters, digits and ``_``."""
+    plain = re.sub(r"\W", "_", name).lower()
+    return f"t_{plain}" if plain[:1].isdigit() else plain
+
+
+_memo: list[tuple[Sequence[Table], Names]] = []
+
+
+def names_of(tables: Sequence[Table]) -> Names:
+    """The names of a catalog, made once for the tasks that follow each other on it."""
+    if not _memo or _memo[0][0] is not tables:
+        _memo[:] = [(tables, Names(tables))]
+    return _memo[0][1]

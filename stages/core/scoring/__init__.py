@@ -1,0 +1,1 @@
+"""Measuring: what a section kept against what the gold says was needed."""

@@ -1,0 +1,229 @@
+"""Linking metrics: of one question, and of many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from stages.core.scoring.bootstrap import interval
+from stages.core.scoring.facts import Facts
+from stages.core.scoring.gold import Gold
+from stages.core.scoring.kept import Kept
+
+KS = (1, 3, 5, 10, 20, 50)
+SIZES = (5, 10, 20, 50, 100, 300, 1000)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One question. Shares are between 0 and 1; None where the gold cannot say.
+
+    Attributes:
+        lost: Gold tables that were not kept.
+        evidence: What spoke for each lost table, in words.
+        worst_rank: Rank of the gold table ranked last, 1 the best; None where the section
+            ranks no tables; 0 where one of them is not ranked at all.
+        column_strict: Whether every gold column stays; None without gold columns.
+    """
+
+    id: str
+    set: str
+    database: str
+    question: str
+    n_tables: int
+    table_strict: float
+    table_precision: float
+    table_recall: float
+    column_strict: float | None
+    column_recall: float | None
+    tables_kept: int
+    columns_kept: int
+    columns_share: float
+    tokens_share: float
+    tokens_narrow_share: float
+    worst_rank: int | None
+    lost: tuple[str, ...] = ()
+    lost_columns: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+
+def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure | None:
+    """Score what a section kept for one question.
+
+    Returns:
+        None where a gold table is not in the catalog: no section could have kept it.
+    """
+    found = [facts.names.table(name) for name in gold.tables]
+    needed = list(dict.fromkeys(name for name in found if name is not None))
+    if None in found or not needed:
+        return None
+    hits = [name for name in needed if name in kept.tables]
+    lost = tuple(name for name in needed if name not in kept.tables)
+    columns = _columns(gold, facts)
+    gone = None if columns is None else [pair for pair in columns if not facts.holds(kept, *pair)]
+    return Measure(
+        gold.id,
+        gold.set,
+        facts.database,
+        question,
+        len(facts.columns),
+        table_strict=float(not lost),
+        table_precision=len(hits) / len(kept.tables) if kept.tables else 0.0,
+        table_recall=len(hits) / len(needed),
+        column_strict=None if gone is None else float(not gone),
+        column_recall=None if gone is None or not columns else 1 - len(gone) / len(columns),
+        tables_kept=len(kept.tables),
+        columns_kept=facts.columns_kept(kept),
+        columns_share=_share(facts.columns_kept(kept), facts.n_columns),
+        tokens_share=_share(facts.tokens(kept.tables), facts.tokens_all),
+        tokens_narrow_share=_share(facts.tokens_narrow(kept), facts.tokens_all),
+        worst_rank=_worst_rank(kept.rank, needed),
+        lost=lost,
+        lost_columns=tuple(f"{table}.{column}" for table, column in gone or ()),
+        evidence=tuple(
+            kept.evidence.get(name, "nothing in the section speaks for it") for name in lost
+        ),
+    )
+
+
+def _columns(gold: Gold, facts: Facts) -> list[tuple[str, str]] | None:
+    """Gold columns by their names in the catalog; None where one is not there, or where
+    the gold lists none (a query of ``COUNT(*)`` and ``SELECT *`` alone needs none)."""
+    if not gold.columns:
+        return None
+    pairs = []
+    for table_name, column_name in gold.columns:
+        table = facts.names.table(table_name)
+        column = facts.names.column(table, column_name) if table else None
+        if table is None or column is None:
+            return None
+        pairs.append((table, column))
+    return list(dict.fromkeys(pairs))
+
+
+def _worst_rank(rank: Sequence[str] | None, needed: Sequence[str]) -> int | None:
+    if rank is None:
+        return None
+    places = {name: place for place, name in reversed(list(enumerate(rank, 1)))}
+    return 0 if any(name not in places for name in needed) else max(places[name] for name in needed)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+@dataclass
+class Tally:
+    """All measures of a run, and how many tasks gave none, by reason."""
+
+    measures: list[Measure] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, found: Measure | None, reason: str) -> None:
+        """Keep a measure, or count why there is none."""
+        if found is None:
+            self.left_out[reason] += 1
+        else:
+            self.measures.append(found)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A mean over ``n`` questions and its 95 % interval, where there is one."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One group of questions: its name, its size, and its metrics by name."""
+
+    group: str
+    questions: int
+    databases: int
+    values: dict[str, Value]
+
+
+Metric = Callable[[Measure], "float | None"]
+METRICS: dict[str, Metric] = {
+    "strict table recall": lambda m: m.table_strict,
+    "table recall": lambda m: m.table_recall,
+    "table precision": lambda m: m.table_precision,
+    "strict column recall": lambda m: m.column_strict,
+    "column recall": lambda m: m.column_recall,
+    "tables kept": lambda m: m.tables_kept,
+    "columns kept": lambda m: m.columns_kept,
+    "columns kept, share": lambda m: m.columns_share,
+    "schema tokens kept, share": lambda m: m.tokens_share,
+    "schema tokens of kept columns, share": lambda m: m.tokens_narrow_share,
+}
+COUNTS = frozenset({"tables kept", "columns kept"})
+
+
+def _at(k: int) -> Metric:
+    return lambda m: None if m.worst_rank is None else float(0 < m.worst_rank <= k)
+
+
+def summarise(group: str, measures: Sequence[Measure]) -> Summary:
+    """Every metric of one group; a metric that no question of it has is left out."""
+    metrics = {**METRICS, **{f"strict table recall at {k}": _at(k) for k in KS}}
+    values = {}
+    for name, metric in metrics.items():
+        value = _value(measures, metric)
+        if value is not None:
+            values[name] = value
+    return Summary(group, len(measures), len({m.database for m in measures}), values)
+
+
+def _value(measures: Iterable[Measure], metric: Metric) -> Value | None:
+    clusters: dict[str, list[float]] = {}
+    for m in measures:
+        value = metric(m)
+        if value is not None:
+            clusters.setdefault(m.database, []).append(value)
+    n = sum(len(cluster) for cluster in clusters.values())
+    if not n:
+        return None
+    mean = sum(sum(clusters[name]) for name in sorted(clusters)) / n
+    low, high = interval(clusters) or (None, None)
+    return Value(mean, low, high, n)
+
+
+def groups(measures: Sequence[Measure]) -> list[Summary]:
+    """All questions, then by set where there are several, then by size of catalog."""
+    found = [summarise("all", measures)]
+    sets = sorted({m.set for m in measures})
+    if len(sets) > 1:
+        found += [summarise(f"set {name}", [m for m in measures if m.set == name]) for name in sets]
+    sizes = sorted({_bucket(m.n_tables) for m in measures})
+    if len(sizes) > 1:
+        found += [
+            summarise(
+                f"{low}-{high} tables" if high else f"{low}+ tables",
+                [m for m in measures if _bucket(m.n_tables) == (low, high)],
+            )
+            for low, high in sizes
+        ]
+    return found
+
+
+def _bucket(n_tables: int) -> tuple[int, int]:
+    """The size class, as its first and last number of tables; 0 as last is open."""
+    low = 1
+    for high in SIZES:
+        if n_tables <= high:
+            return low, high
+        low = high + 1
+    return low, 0
+
+
+def worst(measures: Sequence[Measure], n: int) -> list[Measure]:
+    """The ``n`` questions that lost most: by tables lost, then columns lost, then id."""
+    lost = [m for m in measures if m.lost or m.lost_columns]
+    return sorted(lost, key=lambda m: (-len(m.lost), m.table_recall, -len(m.lost_columns), m.id))[
+        :n
+    ]

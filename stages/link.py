@@ -1,0 +1,317 @@
+"""Link a question to the tables and columns it needs: ranked, with evidence, and no model.
+
+The built-in judge looks at names, descriptions, values, keys and the question's form, and
+gives every table and column a calibrated probability; what it needs to reach the strict
+recall asked for is kept, never a fixed number of tables. The evidence that counted stands
+with each table, so that a person sees why.
+
+With --model, a model is shown what this found and chooses among it; it can add tables and
+columns, and lower the score of others, but not remove any.
+
+  winnow scan examples/task_15 | winnow link | winnow show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.errors import DataError, ModelError
+from stages.core.judge.types import CHANNELS
+from stages.core.lang import Lang, choose
+from stages.core.records import Table, Task
+from stages.core.stage import Section, Stage
+
+if TYPE_CHECKING:
+    from stages.core.choice import Batch, Choice
+    from stages.core.judge import Judgment
+    from stages.core.judge.history import History
+    from stages.core.judge.rules import Applied, Rules
+    from stages.core.model import Model
+    from stages.core.sandbox.database import Database
+
+RECALL = 0.99
+"""Strict table recall that the judge aims at, unless told otherwise."""
+
+MAX_TOKENS = 12_000
+"""Tokens of one message to the model; more tables go into further messages."""
+
+
+async def link(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    lang: str = "auto",
+    timeout: float | None = None,
+    recall: float = RECALL,
+    without: Sequence[str] = (),
+    rules: Rules | None = None,
+    history: History | None = None,
+    index: Path | None = None,
+    values: bool = False,
+    database: Database | None = None,
+    max_tokens: int = MAX_TOKENS,
+) -> Section:
+    """The link section of one task.
+
+    Args:
+        task: Its question, evidence, knowledge and video are read.
+        tables: All tables of the catalog.
+        model: Who chooses among what recall found; None leaves the judge's own answer.
+        lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
+        timeout: Seconds for one call.
+        recall: Strict table recall to aim at, 0 to 1.
+        without: Channels of the judge that are switched off.
+        rules: What the user adds or forbids for certain questions.
+        history: Which tables past SQL used together.
+        index: Folder that keeps the judge's indexes between runs; None keeps none.
+        values: Whether to look for the question's words in the whole data too.
+        database: The data; None where the catalog has none.
+        max_tokens: Tokens of one message to the model.
+
+    Raises:
+        DataError: The task has no question, or ``values`` is asked for without data.
+    """
+    hints = Hints(recall, tuple(without), rules, history, index, database if values else None)
+    if values and database is None:
+        raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
+    found, tongue = hints.judged(task, tables), choose(lang, task.get("question", ""))
+    asked = Asked(found)
+    if model is not None:
+        asked = await _asked(model, task, tables, found, tongue, timeout, max_tokens)
+    return _section(asked, hints, task, tables, max_tokens)
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What shapes the judge's answer beside the task and its tables."""
+
+    recall: float
+    without: tuple[str, ...]
+    rules: Rules | None
+    history: History | None
+    index: Path | None = None
+    data: Database | None = None
+
+    def judged(self, task: Task, tables: Sequence[Table]) -> Judgment:
+        """The judge's own answer."""
+        from stages.core.judge import judge
+        from stages.core.judge.datavalues import with_values
+        from stages.core.judge.history import BoundHistory
+        from stages.core.judge.recalled import recalled
+        from stages.core.judge.rules import BoundRules
+        from stages.core.lookup import names_of
+
+        if not task.get("question", "").strip():
+            hint = 'add a "question" to the task line'
+            raise DataError("the task has no question", place=task["task_id"], hint=hint)
+        notes: tuple[str, ...] = ()
+        history = BoundHistory(self.history, names_of(tables)) if self.history else None
+        rules = BoundRules(self.rules, names_of(tables)) if self.rules else None
+        if self.data is not None:
+            tables, notes = with_values(tables, self.data)
+        found = judge(
+            task,
+            tables,
+            recall=self.recall,
+            without=self.without,
+            history=history,
+            rules=rules,
+            index_dir=self.index,
+        )
+        if history and "co-occurrence" not in self.without:
+            found = recalled(found, history)
+        return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+    def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
+        """What the rules say to the question; None where there are none, or they are off."""
+        from stages.core.lookup import names_of
+
+        if self.rules is None or "rule" in self.without:
+            return None
+        return self.rules.apply(task.get("question", "")).within(names_of(tables))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What differs from the defaults; files by their hashes."""
+        given = {
+            "recall": self.recall if self.recall != RECALL else None,
+            "without": sorted(self.without),
+            "rules": str(self.rules) if self.rules else None,
+            "history": str(self.history) if self.history else None,
+            "values": True if self.data is not None else None,
+        }
+        return {name: value for name, value in given.items() if value not in (None, [])}
+
+
+def _section(
+    asked: Asked, hints: Hints, task: Task, tables: Sequence[Table], max_tokens: int
+) -> Section:
+    """The section; the rules have the last word, over the model's too."""
+    from stages.core.judge.listed import as_section
+    from stages.core.judge.ruled import ruled
+
+    found, applied = asked.judgment, hints.applied(task, tables)
+    notes = [*found.notes, *(hints.history.notes if hints.history else ()), *asked.notes]
+    if applied is not None:
+        found = ruled(found, applied)
+        notes += applied.unknown
+    options = hints.options | ({"max_tokens": max_tokens} if max_tokens != MAX_TOKENS else {})
+    made = as_section(found, tables)
+    made |= {"notes": notes} if notes else {}
+    made |= {"error": asked.error} if asked.error else {}
+    return {**made, "meta": {**asked.meta, **({"options": options} if options else {})}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The judgment after the model's choice, and what to say about it."""
+
+    judgment: Judgment
+    meta: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+
+async def _asked(
+    model: Model,
+    task: Task,
+    tables: Sequence[Table],
+    found: Judgment,
+    lang: Lang,
+    timeout: float | None,
+    max_tokens: int,
+) -> Asked:
+    """Ask about every batch at once; a batch whose call failed keeps the judge's scores."""
+    from stages.core.choice import batched, prompt_hash
+    from stages.core.judge.chosen import fused
+
+    batches = batched(task, tables, found, lang, tokens=max_tokens)
+    choices, failures = await _choices(model, batches, tables, lang, timeout)
+    unknown = sorted({name for choice in choices for name in choice.unknown})
+    notes = (f"the model named what is not there: {_names(unknown)}",) if unknown else ()
+    error = ""
+    if failures:
+        where = f"{len(failures)} of {len(batches)} calls failed, " if len(batches) > 1 else ""
+        error = f"{where}the judge's own scores stand: {failures[0]}"
+    meta = {"lang": lang, "prompt": prompt_hash(lang)}
+    return Asked(fused(found, choices, tables), meta, notes, error)
+
+
+async def _choices(
+    model: Model,
+    batches: Sequence[Batch],
+    tables: Sequence[Table],
+    lang: Lang,
+    timeout: float | None,
+) -> tuple[list[Choice], list[ModelError]]:
+    """What came back, in the order of the batches, and what failed."""
+    import asyncio
+
+    from stages.core.choice import requests, understood
+
+    calls = [model.ask(request, timeout=timeout) for request in requests(batches, lang)]
+    choices: list[Choice] = []
+    failures: list[ModelError] = []
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    for batch, answer in zip(batches, answers, strict=True):
+        if isinstance(answer, ModelError):
+            failures.append(answer)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            choices.append(understood(answer.data, batch, tables))
+    return choices, failures
+
+
+def _names(names: Sequence[str], most: int = 10) -> str:
+    from stages.core.text import visible
+
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(visible(name, 80) for name in names[:most]) + more
+
+
+def _counts(made: Section) -> tuple[int, ...]:
+    """Tables kept, tables in all, columns kept, columns in all."""
+    kept = [sum(item["keep"] for item in made[key]) for key in ("tables", "columns")]
+    return kept[0], made["n_tables"], kept[1], made["n_columns"]
+
+
+class _File(click.ParamType[Any]):
+    """A file that is read while the command line is; what is wrong in it is a usage error."""
+
+    name = "file"
+
+    def __init__(self, read: Callable[[Path], Any]) -> None:
+        self.read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The file's content."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.read(Path(value))
+        except DataError as error:
+            return self.fail(str(error), param, ctx)
+
+
+def _index_folder() -> Path:
+    from stages.core.model.options import cache_folder
+
+    return cache_folder() / "index"
+
+
+def _read_rules(path: Path) -> Rules:
+    from stages.core.judge.rule_file import read_rules
+
+    return read_rules(path)
+
+
+def _read_history(path: Path) -> History:
+    from stages.core.judge.past_sql import read_history
+
+    return read_history(path)
+
+
+STAGE = Stage(
+    link,
+    wants=("model", "database"),
+    options=(
+        click.Option(
+            ["--recall"], type=click.FloatRange(0, 1), default=RECALL, show_default=True,
+            help="Strict table recall to aim at; higher keeps more.",
+        ),
+        click.Option(
+            ["--without"], type=click.Choice(CHANNELS), multiple=True, metavar="CHANNEL",
+            help=f"Switch a channel off; may be given again. One of {', '.join(CHANNELS)}.",
+        ),
+        click.Option(
+            ["--rules"], type=_File(_read_rules), metavar="FILE",
+            help="YAML rules: when the question matches, add or forbid tables and columns.",
+        ),
+        click.Option(
+            ["--history"], type=_File(_read_history), metavar="FILE",
+            help="Past SQL: tables used together there count as neighbours.",
+        ),
+        click.Option(
+            ["--index"], type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+            default=_index_folder, show_default="index in winnow's cache folder",
+            help="Folder that keeps the indexes of catalogs between runs.",
+        ),
+        click.Option(
+            ["--values"], is_flag=True,
+            help="Look for the question's words in the whole data, not in the examples alone.",
+        ),
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=1000), default=MAX_TOKENS, show_default=True,
+            help="Tokens of one message to the model; more tables go into further messages.",
+        ),
+    ),
+    counts=_counts,
+    summary="kept {0} of {1} tables, {2} of {3} columns",
+)  # fmt: skip

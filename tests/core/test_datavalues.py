@@ -1,0 +1,92 @@
+"""Values of the whole data: found where the examples lack them, and never where hidden."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.core.catalog import scan_root
+from stages.core.catalog.raw import ScanOptions
+from stages.core.errors import DataError
+from stages.core.judge.datavalues import LONGEST, with_values
+from stages.core.records import Table
+from stages.core.sandbox.database import Database
+from stages.link import link
+
+ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, list[Table]]]:
+    """Two tables; the value asked for stands far from both ends of one of them."""
+    root = tmp_path_factory.mktemp("data")
+    (root / "context").mkdir()
+    codes = [f"part-{n:04d}" for n in range(ROWS)]
+    codes[157] = "Zwickauer Kurbel"
+    rows = [f'{n},{code},secret-{n},"{"x" * 90}"' for n, code in enumerate(codes)]
+    (root / "context" / "parts.csv").write_text("id,label,pin,essay\n" + "\n".join(rows) + "\n")
+    others = [f"{n},city {n % 7}" for n in range(ROWS)]
+    (root / "context" / "depots.csv").write_text("id,town\n" + "\n".join(others) + "\n")
+    found = scan_root(root, ScanOptions(hide=("pin",)))
+    with Database(found.catalog, found.tables, cache=root / "cache") as database:
+        yield database, list(found.tables)
+
+
+def examples(tables: Any, table: str, column: str) -> list[str]:
+    found = next(t for t in tables if t["name"] == table)
+    return list(next(c for c in found["columns"] if c["name"] == column).get("examples", []))
+
+
+def test_all_distinct_values_are_there_and_long_and_hidden_ones_are_not(data: Any) -> None:
+    database, tables = data
+    before = examples(tables, "parts", "label")
+    filled, notes = with_values(tables, database)
+    assert notes == ()
+    labels = examples(filled, "parts", "label")
+    assert "Zwickauer Kurbel" in labels
+    assert len(set(labels)) == ROWS
+    assert labels[: len(before)] == before
+    assert sorted(examples(filled, "depots", "town")) == [f"city {n}" for n in range(7)]
+    assert examples(filled, "parts", "pin") == []
+    assert (
+        max(map(len, set(examples(filled, "parts", "essay")))) > LONGEST
+    )  # those of the scan only
+    assert examples(tables, "parts", "label") == before
+    assert with_values(tables, database)[0] is filled
+
+
+def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any) -> None:
+    database, tables = data
+    task: Any = {
+        "kind": "task",
+        "task_id": "t",
+        "question": "How many of 'Zwickauer Kurbel' are left?",
+    }
+    made = asyncio.run(link(task, tables, values=True, database=database))  # type: ignore[arg-type]
+    first = made["tables"][0]
+    assert first["name"] == "parts"
+    assert "value" in {piece["type"] for piece in first["evidence"]}
+    assert made["meta"]["options"] == {"values": True}
+    plain = asyncio.run(link(task, tables, database=database))  # type: ignore[arg-type]
+    assert not [e for t in plain["tables"] for e in t["evidence"] if e["type"] == "value"]
+
+
+def test_what_cannot_be_read_keeps_its_examples_and_is_noted(data: Any, tmp_path: Path) -> None:
+    _, tables = data
+    gone = Database({"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(tmp_path)}, tables,
+                    cache=tmp_path / "cache")  # fmt: skip
+    copy = list(tables)
+    with gone:
+        filled, notes = with_values(copy, gone)
+    assert examples(filled, "parts", "label") == examples(tables, "parts", "label")
+    assert any("parts" in note for note in notes)
+
+
+def test_values_without_data_are_an_error(data: Any) -> None:
+    task: Any = {"kind": "task", "task_id": "t", "question": "How many?"}
+    with pytest.raises(DataError, match="--values needs data"):
+        asyncio.run(link(task, data[1], values=True))  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+"""The floor that linking is measured against: plain BM25, as tools/bench_linking.py runs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.tools import ROOT
+
+
+@pytest.fixture(scope="module")
+def bm25() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bm25", ROOT / "tools" / "bm25.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bm25"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def table(name: str, *columns: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "columns": [{"name": c, "type": "INT"} for c in columns], **more}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("StuID", ["stu", "id"]),
+        ("XMLFile2020", ["xml", "file", "2020"]),
+        ("order_line items", ["order", "line", "items"]),
+        ("净利润 q1", ["净利", "利润", "q", "1"]),
+        ("人", ["人"]),
+        ("!?", []),
+    ],
+)
+def test_words(bm25: ModuleType, text: str, words: list[str]) -> None:
+    assert bm25.words(text) == words
+
+
+def test_rare_words_and_short_tables_win_and_ties_keep_their_order(bm25: ModuleType) -> None:
+    index = bm25.Bm25([
+        table("log", "x", "name", "y", "z"), table("singer", "name"), table("concert", "name", "singer_id"),
+        table("none", "q"),
+    ])  # fmt: skip
+    assert index.rank("name of the singer") == ["singer", "concert", "log", "none"]
+    assert index.rank("unheard of") == ["log", "singer", "concert", "none"]
+
+
+def test_the_score_is_the_formula(bm25: ModuleType) -> None:
+    """Worked by hand: 2 tables of 1 and 3 words, mean 2; the word stands once in the first."""
+    index = bm25.Bm25([table("a"), table("b", "c", "d")])
+    ((at, score),) = index.postings["a"]
+    assert at == 0
+    assert score == pytest.approx(0.6931 * 2.2 / (1 + 1.2 * (0.25 + 0.75 / 2)), rel=1e-3)
+
+
+def test_strict_needs_every_gold_table(bm25: ModuleType) -> None:
+    ranked = ["a", "b", "c"]
+    assert bm25.strict(ranked, ["B", "a"], 2)
+    assert not bm25.strict(ranked, ["a", "c"], 2)
