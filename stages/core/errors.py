@@ -18,6 +18,7 @@ into one line on stderr and an exit status; nothing else prints errors.
     │   ├── CallFailed        1  the provider refused or dropped the call
     │   ├── CallTimeout       1  the call took too long
     │   ├── NotCached         1  offline, and the cache has no such reply
+    │   ├── NotSent           1  a dry run, and no stand-in for the reply
     │   └── Unreachable       3  no call came through at all
     └── SqlError              1  write the statement differently
         ├── SqlRefused        1  not harmless, or not understood
@@ -104,6 +105,10 @@ class CallTimeout(ModelError):
 
 class NotCached(ModelError):
     """``--offline``, and the cache holds no reply to the request."""
+
+
+class NotSent(ModelError):
+    """A dry run sends nothing and has no placeholder for this reply; asking again is no use."""
 
 
 class Unreachable(ModelError):

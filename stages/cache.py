@@ -1,0 +1,198 @@
+"""Look at the replies of models that are kept, export them, or forget them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from stages.core.model.cache import Cache, Entry, Exported
+
+WHERE = click.option(
+    "--cache", "where", envvar="WINNOW_CACHE", metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder of kept replies, or an exported file.  [default: winnow in the user's cache folder]",
+)  # fmt: skip
+KEYS = click.argument("keys", nargs=-1, metavar="[KEY]...")
+MODEL = click.option("--model", metavar="ID", help="Only replies of this model.")
+LOG = click.option(
+    "--log", metavar="FILE", type=click.Path(path_type=Path),
+    help="Only requests that this file of --log names.",
+)  # fmt: skip
+OUTPUT = click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(allow_dash=True),
+    help="Write to FILE, renamed into place at the end.",
+)  # fmt: skip
+DAY = 86400.0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cache() -> None:
+    """Look at the replies of models that are kept, export them, or forget them.
+
+    A KEY is the hash of a request, as --log and error messages name it, or its beginning.
+    """
+
+
+@cache.command("ls")
+@KEYS
+@MODEL
+@LOG
+@WHERE
+@click.option("-n", "most", type=click.IntRange(0), metavar="N", help="Only the N latest.")
+def list_(
+    keys: Sequence[str], model: str | None, log: Path | None, where: Path | None, most: int | None
+) -> None:
+    """List kept replies, the latest last: key, age, tokens in+out, model, schema#sample, question."""
+    from stages.core.model.listing import row
+
+    now = time.time()
+    chosen = _chosen(where, keys, model, log)
+    rows = sorted((entry.created, entry.key, row(entry, now)) for entry in chosen)
+    first = 0 if most is None else max(0, len(rows) - most)
+    _print((text for _, _, text in rows[first:]), None)
+
+
+@cache.command()
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@WHERE
+def show(keys: Sequence[str], where: Path | None) -> None:
+    """Show kept replies in full: what was asked, and what came back."""
+    from stages.core.model.listing import whole_text
+
+    _print((whole_text(entry) for entry in _chosen(where, keys, None, None)), None)
+
+
+@cache.command()
+@KEYS
+@MODEL
+@WHERE
+@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Only what is older.")
+@click.option("--all", "everything", is_flag=True, help="Forget all that is kept.")
+def clear(
+    keys: Sequence[str],
+    model: str | None,
+    where: Path | None,
+    older: float | None,
+    everything: bool,
+) -> None:
+    """Forget kept replies: those named, or with --all every one."""
+    from stages.core import diagnostics
+    from stages.core.errors import UsageError
+    from stages.core.model.cache import Exported
+
+    if not (keys or model or older is not None or everything):
+        raise UsageError("nothing is named to be forgotten", hint="name keys, or say --all")
+    store = _store(where)
+    if isinstance(store, Exported):
+        raise UsageError("an exported file is only read", place=str(where), hint="delete its lines")
+    limit = time.time() - (older or 0) * DAY
+    found = [e.key for e in _of(store, keys, model) if older is None or e.created < limit]
+    gone = store.remove(found) if store else 0
+    diagnostics.begin("winnow cache clear")
+    diagnostics.note(f"{gone} replies forgotten")
+
+
+@cache.command()
+@WHERE
+def stats(where: Path | None) -> None:
+    """Say how many replies are kept, by model, and what they cost."""
+    from stages.core.model.listing import statistics
+
+    store = _store(where)
+    size = (
+        sum(p.stat().st_size for p in store.path.parent.glob(f"{store.path.name}*")) if store else 0
+    )
+    _print([statistics(_of(store, (), None), size)], None)
+
+
+@cache.command()
+@KEYS
+@MODEL
+@LOG
+@WHERE
+@OUTPUT
+def export(
+    keys: Sequence[str], model: str | None, log: Path | None, where: Path | None, output: str | None
+) -> None:
+    """Write kept replies as JSON lines: no keys, headers, URLs or times.
+
+    The file serves in place of the folder, wherever it came from, and is only read:
+
+    \b
+        winnow vote lines.jsonl --log calls.jsonl > voted.jsonl
+        winnow cache export --log calls.jsonl -o replies.jsonl
+        winnow vote lines.jsonl --cache replies.jsonl --offline
+    """
+    entries = _chosen(where, keys, model, log)
+    _print(sorted({entry.exported() for entry in entries}), output)
+
+
+def _store(where: Path | None) -> Cache | Exported | None:
+    """The store at the path or the usual place; None where nothing is kept yet.
+
+    Raises:
+        UsageError: A path was given, and nothing is there.
+    """
+    from stages.core.errors import UsageError
+    from stages.core.model.cache import open_store
+    from stages.core.model.options import cache_folder
+
+    place = where or cache_folder()
+    if not place.exists():
+        if where is not None:
+            raise UsageError("no such cache", place=str(where))
+        return None
+    return open_store(place)
+
+
+def _of(store: Cache | Exported | None, keys: Sequence[str], model: str | None) -> Iterator[Entry]:
+    """The entries that the keys name (all without keys), of one model where it is given.
+
+    Raises:
+        DataError: A key names none.
+    """
+    from stages.core.errors import DataError
+
+    for key in keys or ("",):
+        found = list(store.entries(key)) if store else []
+        if key and not found:
+            raise DataError(f"no kept reply to {key[:80]}", hint="`winnow cache ls` lists them")
+        yield from (entry for entry in found if model in (None, entry.request["model"]))
+
+
+def _chosen(
+    where: Path | None, keys: Sequence[str], model: str | None, log: Path | None
+) -> Iterator[Entry]:
+    found = _of(_store(where), keys, model)
+    if log is None:
+        return found
+    named = _named(log)
+    return (entry for entry in found if entry.key in named)
+
+
+def _named(log: Path) -> set[str]:
+    """The requests that a log names."""
+    import orjson
+
+    from stages.core.errors import DataError
+
+    try:
+        return {str(orjson.loads(line)["request"]) for line in log.read_bytes().splitlines()}
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=str(log)) from None
+    except (orjson.JSONDecodeError, TypeError, KeyError):
+        raise DataError("no file that --log wrote", place=str(log)) from None
+
+
+def _print(parts: Any, path: str | None) -> None:
+    """Write text or bytes to stdout or a file, piece by piece."""
+    from stages.core.streams import output
+
+    with output(path) as out:
+        for part in parts:
+            out.write(part.encode() if isinstance(part, str) else part)

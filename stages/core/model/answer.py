@@ -1,0 +1,97 @@
+"""What comes back from one call: an answer, or a failure that says whether to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Mode = Literal["schema", "tool", "json", "text"]
+"""How a reply is held to its schema: by the provider, by a forced tool, as any JSON, not at all."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of a provider.
+
+    Args:
+        text: The reply; the arguments of the tool where one was forced.
+        finish: The finish reason: ``stop``, ``length``, ``content_filter``…
+        tokens_in: Prompt tokens as the provider counts them.
+        tokens_out: Reply tokens as the provider counts them.
+        usd: Its cost; None where no price is known.
+    """
+
+    text: str
+    finish: str
+    tokens_in: int
+    tokens_out: int
+    usd: float | None
+
+
+class Failure(Exception):
+    """A call that brought no answer.
+
+    Args:
+        what: What happened, in one line, without keys.
+        status: HTTP status; None where there was none.
+        passing: Whether the same call may come through later.
+        wait: Seconds that the provider asks to wait.
+        unconnected: Whether there was nobody to connect to.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        status: int | None = None,
+        passing: bool = False,
+        wait: float | None = None,
+        unconnected: bool = False,
+    ) -> None:
+        super().__init__(what)
+        self.what, self.status, self.passing, self.wait = what, status, passing, wait
+        self.unconnected = unconnected
+
+    @property
+    def outcome(self) -> str:
+        """The failure in one word, for the log."""
+        return f"http {self.status}" if self.status else "dropped"
+
+    @property
+    def of_the_request(self) -> bool:
+        """Whether it speaks against this one request, not against the provider."""
+        return self.status in (400, 413, 422)
+
+
+class Wire(Protocol):
+    """What carries one call to a provider."""
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The ways of holding a reply to a schema that it can try, best first."""
+        ...
+
+    async def send(
+        self,
+        messages: list[dict[str, str]],
+        settings: Mapping[str, Any],
+        form: Mapping[str, Any],
+        timeout: float,
+    ) -> Answer:
+        """Send one call.
+
+        Args:
+            messages: What is said.
+            settings: ``temperature``, ``max_tokens``.
+            form: Parameters that hold the reply to its schema (`modes.form`).
+            timeout: Seconds after which the caller gives up; the wire's own limits lie above.
+
+        Raises:
+            Failure: No answer came.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections back."""
+        ...

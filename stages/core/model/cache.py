@@ -1,0 +1,247 @@
+"""Kept replies: a SQLite file for all processes of a user, or an exported file to read from.
+
+SQLite, and not a file a reply, because a run keeps thousands of small replies: one file in
+write-ahead mode takes a reply in well under a millisecond, is never seen half-written
+whenever a process is killed, and is shared by processes that run at once. Requests and
+replies stand in it as JSON text, readable with ``winnow cache show`` or any SQLite tool.
+Of two replies to one request the first stays, and both askers get that one, so that a
+replay repeats what every run has said.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from stages.core.errors import DataError, UsageError
+from stages.core.model.request import Reply, key_of
+
+FILE = "replies.sqlite"
+PREFIX = "sha256:"
+BUSY = 30.0
+"""Seconds to wait for another process's write, which takes milliseconds."""
+CHECKPOINT = 10_000
+"""Pages of 4 KiB in the write-ahead log before it is folded in, which waits for the disk."""
+TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY,      -- sha256 of the request and the base URL
+    created REAL NOT NULL,     -- seconds since 1970
+    request TEXT NOT NULL,     -- JSON: model, options, messages, schema, sample
+    reply TEXT NOT NULL        -- JSON: data, text, tokens, cost, calls
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kept reply.
+
+    Args:
+        key: Hash of the request and the URL.
+        created: Seconds since 1970; 0 in an exported file.
+        request: As `request.whole` gives it.
+        reply: ``data``, ``text``, ``tokens_in``, ``tokens_out``, ``usd``, ``calls``.
+    """
+
+    key: str
+    created: float
+    request: Mapping[str, Any]
+    reply: Mapping[str, Any]
+
+    def exported(self) -> bytes:
+        """One line for an exported file, under the key that it has without a URL."""
+        line = {
+            "key": key_of(self.request, None), "request": self.request, "reply": self.reply,
+        }  # fmt: skip
+        return orjson.dumps(line, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+class Store(Protocol):
+    """Where replies are kept."""
+
+    shared: bool
+
+    def get(self, key: str) -> Reply | None:
+        """The kept reply; None where there is none."""
+        ...
+
+    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+        """Keep a reply, unless there is one; the one that is kept."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+def _packed(reply: Reply) -> dict[str, Any]:
+    names = ("data", "text", "tokens_in", "tokens_out", "usd", "calls")
+    return {name: getattr(reply, name) for name in names}
+
+
+def _unpacked(reply: Mapping[str, Any]) -> Reply | None:
+    try:
+        return Reply(cached=True, **reply)
+    except TypeError:  # written by another version, or by hand
+        return None
+
+
+class Cache:
+    """The SQLite file in a folder, made when it is first needed.
+
+    Raises:
+        UsageError: The folder or the file in it cannot be used.
+    """
+
+    shared = True
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
+            # What is lost when the machine (not the process) dies is asked again.
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
+            self._db.execute(TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"the cache cannot be used: {error}", place=str(self.path),
+                             hint="move it away, or use --cache DIR or --no-cache") from None  # fmt: skip
+
+    def get(self, key: str) -> Reply | None:
+        """The kept reply; None where there is none that can be read."""
+        try:
+            row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            return None if row is None else _unpacked(orjson.loads(row[0]))
+        except (sqlite3.Error, orjson.JSONDecodeError):
+            return None
+
+    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+        """Keep a reply; where another process was quicker, its reply is given back.
+
+        Raises:
+            DataError: The disk is full or the file cannot be written.
+        """
+        values = (key, time.time(), _text(request), _text(_packed(reply)))
+        try:
+            done = self._db.execute(
+                "INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING", values
+            )
+            if done.rowcount:
+                return reply
+            kept = self.get(key)
+            if kept is None:
+                self._db.execute("REPLACE INTO replies VALUES (?, ?, ?, ?)", values)
+        except sqlite3.Error as error:
+            raise DataError(f"a reply cannot be kept: {error}", place=str(self.path)) from None
+        return kept or reply
+
+    def entries(self, prefix: str = "") -> Iterator[Entry]:
+        """All kept replies whose key begins so, in the order of their keys."""
+        start = whole_prefix(prefix)
+        rows = self._db.execute(
+            "SELECT key, created, request, reply FROM replies WHERE key >= ? AND key < ? ORDER BY key",
+            (start, f"{start}\x7f"),
+        )
+        for key, created, request, reply in rows:
+            yield Entry(key, created, orjson.loads(request), orjson.loads(reply))
+
+    def mean_out(self, name: str) -> int | None:
+        """Reply tokens that replies to schema ``name`` have on average; None where none is kept."""
+        row = self._db.execute(
+            "SELECT avg(reply ->> '$.tokens_out') FROM replies WHERE request ->> '$.name' = ?",
+            (name,),
+        ).fetchone()
+        return None if row[0] is None else round(row[0])
+
+    def remove(self, keys: list[str]) -> int:
+        """Forget these replies; how many there were."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            gone = [
+                self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount for k in keys
+            ]
+        self._db.execute("VACUUM")
+        return sum(gone)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+class Exported:
+    """A file that ``winnow cache export`` wrote: only read, and the same for every URL.
+
+    Raises:
+        UsageError: The file cannot be read.
+        DataError: A line of it is no such entry.
+    """
+
+    shared = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._entries: dict[str, Entry] = {}
+        self._replies: dict[str, Reply] = {}
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            raise UsageError(
+                f"the cache cannot be read: {error.strerror}", place=str(path)
+            ) from None
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._read(line, f"{path}:{number}")
+
+    def _read(self, line: bytes, place: str) -> None:
+        try:
+            found = orjson.loads(line)
+            reply = _unpacked(found["reply"])
+            # The key is made from the request as it stands, so that a line may be mended by hand.
+            entry = Entry(key_of(found["request"], None), 0.0, found["request"], found["reply"])
+        except (orjson.JSONDecodeError, TypeError, KeyError):
+            reply = None
+        if reply is None:
+            raise DataError("no entry of an exported cache", place=place,
+                            hint="`winnow cache export` writes such files")  # fmt: skip
+        self._replies.setdefault(entry.key, reply)
+        self._entries.setdefault(entry.key, entry)
+
+    def entries(self, prefix: str = "") -> Iterator[Entry]:
+        """All entries whose key begins so, in the order of their keys."""
+        start = whole_prefix(prefix)
+        return (entry for key, entry in sorted(self._entries.items()) if key.startswith(start))
+
+    def get(self, key: str) -> Reply | None:
+        """The kept reply; None where there is none."""
+        return self._replies.get(key)
+
+    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+        """Nothing is written; a second asker in the same process gets the same reply."""
+        return self._replies.setdefault(key, reply)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def whole_prefix(prefix: str) -> str:
+    """The beginning of keys that a user means, with or without ``sha256:``."""
+    return prefix if prefix.startswith(PREFIX) else f"{PREFIX}{prefix}"
+
+
+def open_store(where: Path | None) -> Cache | Exported | None:
+    """The store at a path: a folder, or an exported file; None for None."""
+    if where is None:
+        return None
+    return Exported(where) if where.suffix == ".jsonl" or where.is_file() else Cache(where)
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,169 @@
+"""The real thing: asks a model, through the cache, within the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from stages.core.errors import DataError, ModelError, NotCached
+from stages.core.model import direct, transport
+from stages.core.model.answer import Wire
+from stages.core.model.cache import Store, open_store
+from stages.core.model.check import checker
+from stages.core.model.converse import Conversation, Settled
+from stages.core.model.log import Caller, CallLog
+from stages.core.model.options import ModelOptions
+from stages.core.model.pricing import price
+from stages.core.model.request import Reply, Request, key_of, whole
+from stages.core.model.retry import Circuit
+from stages.core.model.sender import Asking, Sender
+from stages.core.model.task import Asker
+
+
+class Turns:
+    """Lets one at a time ask the same thing; the next finds the answer in the cache."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def of(self, key: str) -> AsyncIterator[None]:
+        """The turn of one asker."""
+        self._waiting[key] += 1
+        try:
+            async with self._locks.setdefault(key, asyncio.Lock()):
+                yield
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key], self._locks[key]
+
+
+class Client(Asker):
+    """A model behind its cache, its limit on calls at once, its retries and its circuit.
+
+    Args:
+        options: How the model is reached.
+        wire: What carries the calls; None chooses by ``options``.
+        limit: A limit on calls at once to share with other clients of the process.
+
+    Attributes:
+        circuit: Open where calls failed too often in a row.
+        unkept: Why the last reply that could not be kept was not; empty where all were.
+
+    Raises:
+        UsageError: The cache or the log cannot be opened.
+        DataError: An exported cache has a line that is no entry.
+    """
+
+    def __init__(
+        self,
+        options: ModelOptions,
+        *,
+        wire: Wire | None = None,
+        limit: asyncio.Semaphore | None = None,
+    ) -> None:
+        super().__init__(options.model)
+        self.options = options
+        # Calls in flight together fail together, of one cause: that is no row yet.
+        self.circuit = Circuit(max(options.circuit, options.concurrency))
+        self._store: Store | None = open_store(options.cache)
+        self._limit = limit or asyncio.Semaphore(options.concurrency)
+        self._turns = Turns()
+        self._log = CallLog(options.log)
+        carrier = wire or (
+            direct.Direct(options) if direct.serves(options) else transport.Litellm(options)
+        )
+        self._sender = Sender(carrier, options, self.circuit, self.usage, self._log)
+        self._settled: Settled | None = None
+        self._began = time.monotonic()
+        self.unkept = ""
+
+    async def ask_for(self, request: Request, *, timeout: float | None, caller: Caller) -> Reply:
+        """The reply to a request: the kept one, else a new one, which is kept as it comes."""
+        kept = whole(request, self.options)
+        key = key_of(kept, None if self._read_only() else self.options.base_url)
+        asking = Asking(caller, key, request.sample, timeout or self.options.timeout)
+        try:
+            if self._store is None:
+                reply = await self._asked(request, asking)
+            else:
+                reply = await self._through(self._store, request, kept, asking)
+        except ModelError:
+            self.usage.failed += 1
+            raise
+        self.usage.count(reply)
+        return reply
+
+    def _read_only(self) -> bool:
+        return self._store is not None and not self._store.shared
+
+    async def _through(
+        self, store: Store, request: Request, kept: dict[str, Any], asking: Asking
+    ) -> Reply:
+        """The kept reply, or a new one, which is kept before anything else is waited for."""
+        found = self._found(store, request, asking)
+        if found is not None:
+            return found
+        if self.options.offline:
+            raise NotCached(f"no kept reply to request {asking.key}", place=self.options.model,
+                            hint="run once without --offline")  # fmt: skip
+        async with self._turns.of(asking.key):
+            found = self._found(store, request, asking)
+            if found is not None:
+                return found
+            reply = await self._asked(request, asking)
+            try:
+                return replace(store.put(asking.key, kept, reply), cached=False)
+            except DataError as problem:  # a full disk costs the next run, not this one
+                self.unkept = str(problem)
+                return reply
+
+    def _found(self, store: Store, request: Request, asking: Asking) -> Reply | None:
+        """The kept reply, where it still fits its schema: a file may have been edited."""
+        reply = store.get(asking.key)
+        if reply is None or (request.schema is not None and checker(request.schema)(reply.data)):
+            return None
+        self._sender.note(asking, 0, "cached", 0.0)
+        return reply
+
+    async def _asked(self, request: Request, asking: Asking) -> Reply:
+        """A new reply. The place is held to the end, so that a half-done request never waits
+        behind those that have not begun."""
+        self._sender.check()
+        async with self._limit:
+            self._sender.check()
+            if self._settled is None:
+                self._settled = Settled(self._sender.wire.modes[0])
+            talk = Conversation(self._sender, self.options, self._settled, request, asking)
+            return self._priced(await talk.reply())
+
+    def _priced(self, reply: Reply) -> Reply:
+        """The reply with its cost by the list, where the provider's side named none."""
+        known = price(self.options.model, self.options.base_url) if reply.usd is None else None
+        if known is None:
+            return reply
+        return replace(reply, usd=known.of(reply.tokens_in, reply.tokens_out))
+
+    @property
+    def unreached(self) -> bool:
+        """Whether requests failed, and not one call or kept reply ever came through."""
+        return bool(self.usage.failed) and not self.usage.reached and not self.circuit.reached
+
+    def report(self) -> str:
+        """What asking came to, in one line for stderr."""
+        line = self.usage.line(time.monotonic() - self._began)
+        return f"{line}; {self.unkept}" if self.unkept else line
+
+    async def close(self) -> None:
+        """Give back connections and files."""
+        await self._sender.wire.close()
+        if self._store is not None:
+            self._store.close()
+        self._log.close()

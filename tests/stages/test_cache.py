@@ -1,0 +1,131 @@
+"""`winnow cache`, over replies that a real client has kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from stages.core.errors import NotCached
+from stages.core.model import ModelOptions
+from stages.core.model.cache import FILE
+from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
+from tests.tools import Done, run
+
+
+@dataclass
+class Kept:
+    """A folder of three kept replies, two of one model."""
+
+    folder: Path
+    log: Path
+    options: ModelOptions
+
+    def cache(self, *argv: str) -> Done:
+        """``winnow cache ARGV`` over the folder."""
+        return run("cache", *argv, env={"WINNOW_CACHE": str(self.folder)})
+
+    def keys(self) -> list[str]:
+        """The keys as ``ls`` shows them."""
+        return [line.split()[0] for line in self.cache("ls").out.decode().splitlines()]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    with asking([FINE]) as (_, options):
+        options = replace(options, cache=tmp_path / "cache", log=tmp_path / "calls.jsonl")
+        asyncio.run(ask_all(options, REQUEST, replace(REQUEST, sample=1)))
+        ask(replace(options, model="openai/other", log=None))
+    assert options.log is not None
+    return Kept(tmp_path / "cache", options.log, options)
+
+
+def test_ls_shows_one_line_for_each_reply(kept: Kept) -> None:
+    done = kept.cache("ls")
+    lines = done.out.decode().splitlines()
+    assert (done.status, done.err, len(lines)) == (0, "", 3)
+    assert all(
+        "10+3" in line and "number#" in line and line.endswith("How many?") for line in lines
+    )
+    assert "openai/other" in lines[-1]
+    assert len(kept.cache("ls", "-n", "1").out.splitlines()) == 1
+    assert len(kept.cache("ls", "--model", "openai/test").out.splitlines()) == 2
+    assert len(kept.cache("ls", "--log", str(kept.log)).out.splitlines()) == 2
+
+
+def test_show_prints_what_was_asked_and_answered(kept: Kept) -> None:
+    name = kept.keys()[0]
+    done = kept.cache("show", name)
+    text = done.out.decode()
+    assert done.status == 0
+    assert text.startswith(f"=== sha256:{name}")
+    for part in ("--- system\nBe brief.", "--- user\nHow many?", '"a": 1', 'model="openai/test"'):
+        assert part in text, part
+    assert "127.0.0.1" not in text
+
+
+def test_a_key_that_names_nothing_is_an_error(kept: Kept) -> None:
+    done = kept.cache("show", "sha256:0000")
+    assert done.status == 1
+    assert "no kept reply to sha256:0000" in done.err
+
+
+def test_clear_forgets_what_it_is_told_and_nothing_unasked(kept: Kept) -> None:
+    assert kept.cache("clear").status == 2
+    assert len(kept.keys()) == 3
+    assert "2 replies forgotten" in kept.cache("clear", "--model", "openai/test").err
+    assert len(kept.keys()) == 1
+    assert "0 replies forgotten" in kept.cache("clear", "--older", "1").err
+    assert "1 replies forgotten" in kept.cache("clear", "--all").err
+    assert kept.keys() == []
+
+
+def test_stats_counts_by_model(kept: Kept) -> None:
+    lines = kept.cache("stats").out.decode().splitlines()
+    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
+    assert "20 tokens in, 6 out, cost unknown  openai/test" in lines[1]
+
+
+def test_an_export_replays_offline_and_names_no_url(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    assert kept.cache("export", "--log", str(kept.log), "-o", str(path)).status == 0
+    text = path.read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert len(lines) == 2
+    assert all(set(line) == {"key", "request", "reply"} for line in lines)
+    assert "127.0.0.1" not in text
+    offline = replace(kept.options, cache=path, offline=True, base_url=None)
+    assert ask(offline).cached
+    with pytest.raises(NotCached):
+        ask(replace(offline, model="openai/other"))
+    assert len(run("cache", "ls", "--cache", str(path)).out.splitlines()) == 2
+    assert run("cache", "clear", "--all", "--cache", str(path)).status == 2
+    assert path.read_text() == text
+
+
+def test_two_exports_are_the_same_bytes(kept: Kept) -> None:
+    assert kept.cache("export").out == kept.cache("export").out != b""
+
+
+def test_nothing_kept_yet_is_no_error_and_makes_no_folder(tmp_path: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(tmp_path / "home")}
+    for command in ("ls", "stats", "export"):
+        assert run("cache", command, env=env).status == 0
+    assert not (tmp_path / "home").exists()
+    assert run("cache", "ls", "--cache", str(tmp_path / "none")).status == 2
+
+
+def test_hostile_replies_cannot_reach_the_terminal(kept: Kept) -> None:
+    evil = json.dumps({"data": {"a": 1}, "text": "\x1b[2J\u202e", "tokens_in": 1, "tokens_out": 1,
+                       "usd": None, "calls": 1})  # fmt: skip
+    with sqlite3.connect(kept.folder / FILE) as db:
+        db.execute("UPDATE replies SET reply = ?", (evil,))
+    for command in ("ls", "export"):
+        assert b"\x1b" not in kept.cache(command).out
+    shown = kept.cache("show", kept.keys()[0]).out
+    assert b"\x1b" not in shown
+    assert "\u202e".encode() not in shown
