@@ -1,0 +1,200 @@
+"""From what sources say to catalog and table records: names, keys, cuts, hidden values, the id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+import orjson
+
+from stages.core.catalog.documents import cut
+from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """One root as records.
+
+    Attributes:
+        catalog: The catalog line.
+        tables: Its table lines.
+        task: The task that ``task.json`` asks, with the texts of the root; None without one.
+        texts: ``knowledge`` and ``video`` of the root, for questions that come from elsewhere.
+    """
+
+    catalog: Catalog
+    tables: list[Table]
+    task: Task | None = None
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A table that has no canonical name yet: where it comes from, and what its source says."""
+
+    origin: Origin
+    raw: RawTable
+    bytes: int | None = None
+    prepared: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
+    """Table records, with ``catalog`` still empty, in the order given."""
+    origins = [item.origin for item in found]
+    names = canonical_names(origins)
+    known = lookup(origins, names)
+    keys = {
+        (item.origin.path, item.origin.spelling.casefold()): item.raw.primary_key for item in found
+    }
+    spellings = aliases(origins, names)
+    return [
+        _table(item, name, alias, _references(item, known, keys), options)
+        for item, name, alias in zip(found, names, spellings, strict=True)
+    ]
+
+
+def _table(
+    item: Unnamed, name: str, alias: list[str], references: list[ForeignKey], options: ScanOptions
+) -> Table:
+    raw = item.raw
+    hidden = _hidden(raw, name, options)
+    record: dict[str, Any] = {"kind": "table", "catalog": "", "name": name}
+    _put(record, "aliases", alias)
+    record["describe_key"] = item.origin.key
+    record.update(item.extra)
+    _put(record, "comment", raw.comment)
+    if item.origin.path:
+        record["source"] = _source(item)
+    if raw.checked != "declared" or raw.rows["count"] is not None:
+        record["rows"] = raw.rows
+    record["columns"] = [_column(column, hidden, options) for column in raw.columns]
+    record["checked"] = raw.checked
+    record["primary_key"] = raw.primary_key
+    record["foreign_keys"] = references
+    if raw.sample and options.values:
+        record["sample"] = [
+            _cells(row, hidden, options) for row in raw.sample[: options.sample_rows]
+        ]
+    elif raw.checked != "declared":
+        record["sample"] = []
+    record["always_keep"] = item.prepared or raw.prepared
+    record["warnings"] = [_clean(warning) for warning in raw.warnings]
+    _put(record, "error", _clean(raw.error))
+    return cast("Table", record)
+
+
+def _put(record: dict[str, Any], key: str, value: Any) -> None:
+    if value:
+        record[key] = value
+
+
+def _source(item: Unnamed) -> Source:
+    source: Source = {"kind": item.origin.kind, "path": item.origin.path}
+    if item.raw.inner is not None:
+        source["table"] = item.raw.inner
+    if item.bytes is not None:
+        source["bytes"] = item.bytes
+    if item.raw.view:
+        source["view"] = True
+    if item.raw.reader:
+        source["reader"] = item.raw.reader
+    return source
+
+
+def _hidden(raw: RawTable, name: str, options: ScanOptions) -> frozenset[str]:
+    """Columns that show no values: by name, or by ``table.column``, without regard to case."""
+    if not options.hide:
+        return frozenset()
+    patterns = [pattern.casefold() for pattern in options.hide]
+    tables = {raw.name.casefold(), name.casefold()}
+    return frozenset(
+        column["name"]
+        for column in raw.columns
+        for full in [
+            column["name"].casefold(),
+            *(f"{t}.{column['name'].casefold()}" for t in tables),
+        ]
+        if any(fnmatchcase(full, pattern) for pattern in patterns)
+    )
+
+
+def _column(column: Column, hidden: frozenset[str], options: ScanOptions) -> Column:
+    """The column with its examples cut, or with none where its values are hidden."""
+    record: dict[str, Any] = dict(column)
+    bare = not options.values or column["name"] in hidden
+    if column["name"] in hidden:
+        record["hidden"] = True
+    _examples(record, bare, options)
+    if "fields" in record:
+        record["fields"] = [dict(inner) for inner in record["fields"]]
+        for inner in record["fields"]:
+            _examples(inner, bare, options)
+    return cast("Column", record)
+
+
+def _examples(record: dict[str, Any], bare: bool, options: ScanOptions) -> None:
+    values = record.pop("examples", None)
+    if values and options.examples and not bare:
+        distinct = dict.fromkeys(cut(_clean(value), options.cell) for value in values)
+        record["examples"] = list(distinct)[: options.examples]
+
+
+def _cells(
+    row: Mapping[str, str | None], hidden: frozenset[str], options: ScanOptions
+) -> dict[str, Any]:
+    return {
+        name: None if cell is None else cut(_clean(cell), options.cell)
+        for name, cell in row.items()
+        if name not in hidden
+    }
+
+
+def _clean(text: str) -> str:
+    """The text with lone surrogates replaced, which no line can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _references(
+    item: Unnamed, known: Mapping[tuple[str, str], str], keys: Mapping[tuple[str, str], list[str]]
+) -> list[ForeignKey]:
+    """Foreign keys with canonical table names, and the other table's key where none is named."""
+    found: list[ForeignKey] = []
+    for key in item.raw.foreign_keys:
+        place = (item.origin.path, key["ref_table"].casefold())
+        columns = list(key["ref_columns"]) or list(keys.get(place, ()))
+        found.append(
+            {
+                "columns": key["columns"],
+                "ref_table": known.get(place, key["ref_table"]),
+                "ref_columns": columns,
+            }
+        )
+    return found
+
+
+def catalog_id(name: str, tables: Sequence[Table]) -> str:
+    """SHA-256 of the name and the table lines without their ``catalog`` field, one a line."""
+    whole = hashlib.sha256(name.encode() + b"\n")
+    for line in _bare_lines(tables):
+        whole.update(line)
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _bare_lines(tables: Sequence[Table]) -> Iterator[bytes]:
+    for table in tables:
+        bare = {key: value for key, value in table.items() if key != "catalog"}
+        yield orjson.dumps(bare, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def stamped(catalog: Catalog, tables: list[Table]) -> Catalog:
+    """The catalog with its id, which is also written into each of its tables."""
+    key = catalog_id(catalog["name"], tables)
+    for table in tables:
+        table["catalog"] = key
+    return {**catalog, "id": key}

@@ -1,0 +1,138 @@
+"""A whole delimited text file into one DuckDB table.
+
+DuckDB reads the file itself where its strict reading is the same as ours; it refuses ragged
+rows, mixed line ends, stray quotation marks and bytes that are not UTF-8. Where it refuses,
+and where `scan` saw that it would differ, the file is written anew by Python's `csv` as
+plain UTF-8 with every row of one width, and DuckDB reads that.
+
+DuckDB rounds ``1.5`` to 2 when told BIGINT, and drops the hour when told DATE. So all cells
+are read as text and the types are checked on every cell before they are cast.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.core.catalog import sampling
+from stages.core.catalog.dialect import Dialect
+from stages.core.catalog.sqltext import cast_or_null, quote, text, widened
+from stages.core.errors import SourceError
+from stages.core.records import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
+    """Write all rows of the file into ``target``, with the columns of the table line and
+    their types, wider ones where a cell does not fit.
+
+    Raises:
+        SourceError: The file cannot be read, or the line says nothing of its columns.
+    """
+    import duckdb
+
+    reader: dict[str, Any] = table.get("source", {}).get("reader", {})
+    names = [column["name"] for column in table["columns"]]
+    if not names or "delimiter" not in reader:
+        raise SourceError(
+            "the table line does not say how to read it", place=path.name, hint="scan again"
+        )
+    if not reader.get("rewrite") and reader["encoding"] == "utf-8":
+        try:
+            _create(con, table, _relation(path, names, reader), target)
+            return
+        except duckdb.Error:
+            con.execute(f"DROP TABLE IF EXISTS {quote(target)}")
+    with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
+        clean = Path(folder, "clean.csv")
+        _rewrite(path, clean, len(names), reader)
+        _create(con, table, _relation(clean, names, _CLEAN), target)
+
+
+_CLEAN = {"delimiter": ",", "header": False}
+
+
+def count(path: Path, reader: dict[str, Any]) -> int:
+    """Rows of the whole file, read the same way as `load` does.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    import duckdb
+
+    if not reader.get("rewrite") and reader["encoding"] == "utf-8":
+        names = [f"c{at}" for at in range(reader["width"])]
+        try:
+            with duckdb.connect() as con:
+                found = con.execute(
+                    f"SELECT count(*) FROM {_relation(path, names, reader)}"
+                ).fetchone()
+            return int(found[0]) if found else 0
+        except duckdb.Error:
+            pass
+    return sum(1 for _ in _records(path, reader))
+
+
+def _relation(path: Path, names: list[str], reader: dict[str, Any]) -> str:
+    """``read_csv`` of all columns as text, with nothing left to find out."""
+    columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
+    packed = {"gzip": "gzip", "zstd": "zstd"}.get(sampling.compression(path), "none")
+    return (
+        f"read_csv({text(str(path))}, auto_detect=false, columns={{{columns}}}, "
+        f"delim={text(reader['delimiter'])}, quote='\"', escape='\"', "
+        f"header={str(reader['header']).lower()}, strict_mode=true, max_line_size={1 << 26}, "
+        f"buffer_size={1 << 28 if path.stat().st_size > 1 << 28 else 1 << 27}, compression='{packed}')"
+    )
+
+
+def _create(con: duckdb.DuckDBPyConnection, table: Table, relation: str, target: str) -> None:
+    """Check the types on every cell, then make the table."""
+    columns = [(column["name"], column["type"]) for column in table["columns"]]
+    _cast(con, relation, widened(con, relation, columns), target)
+
+
+def _cast(
+    con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]], target: str
+) -> None:
+    """Make the table with these types."""
+    chosen = ", ".join(f"{cast_or_null(name, kind)} AS {quote(name)}" for name, kind in columns)
+    con.execute(f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {chosen} FROM {relation}")
+
+
+def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
+    """Records of the table, without header, titles and blank lines.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    from stages.core.catalog.sources.csv import text_of
+
+    how = Dialect(reader["delimiter"], reader["quote"], reader["escape"], reader["skip_space"])
+    skip = reader["skip"] + bool(reader["header"])
+    try:
+        with text_of(path, reader["encoding"], "replace") as lines:
+            for record in how.reader(lines):
+                if not record:
+                    continue
+                if skip:
+                    skip -= 1
+                    continue
+                yield record
+    except (OSError, EOFError, csv.Error) as error:
+        raise sampling.unreadable(path, error) from error
+
+
+def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, Any]) -> None:
+    """The same rows as plain UTF-8 CSV, all of one width."""
+    padding = [""] * width
+    with clean.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        for record in _records(path, reader):
+            if len(record) != width:
+                record = [*record[:width], *padding[len(record) :]]
+            writer.writerow(record)

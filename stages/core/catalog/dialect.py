@@ -1,0 +1,143 @@
+"""How a delimited text file is written: delimiter, quotation marks, escapes, header.
+
+Python's `csv` does the parsing; this module only decides what to tell it. A delimiter is
+right where the first records have equally many cells, the first among them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+NONE = "\x1f"
+"""Stands for no delimiter: a file of one column."""
+DELIMITERS = ",\t;|^~\x01"
+FIRST, SECOND = 1 << 13, 1 << 18
+"""Characters that a first look and a second one are at."""
+_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What `csv.reader` has to be told.
+
+    Args:
+        delimiter: One character.
+        quote: The quotation mark; empty where quotation marks are plain text.
+        escape: Backslash where it escapes a quotation mark, else empty.
+        skip_space: Whether blanks after a delimiter are no part of the cell.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = ""
+    skip_space: bool = False
+
+    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Records of the text; lines keep their ends (``newline=""``)."""
+        csv.field_size_limit(1 << 30)  # its own limit, 131,072, is smaller than real cells
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote or None,
+            quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
+            escapechar=self.escape or None,
+            skipinitialspace=self.skip_space,
+        )
+
+    def rows(self, text: str) -> list[list[str]]:
+        """All records of a text that are not blank lines."""
+        return [row for row in self.reader(io.StringIO(text, newline="")) if row]
+
+    def record(self) -> dict[str, Any]:
+        """The dialect as JSON values, for a table line's reader."""
+        return asdict(self)
+
+
+def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
+    """Dialect of a text that starts with the file's first record.
+
+    Args:
+        prefer: Delimiter that the file's name promises; it wins ties.
+        most: Characters that are looked at.
+
+    >>> sniff("a^b\\n1^2,5\\n").delimiter, sniff("name;x\\nSmith, J;1,5\\n").delimiter
+    ('^', ';')
+    """
+    look = text[:most]
+    if len(look) < len(text):
+        look = look[: max(look.rfind("\n"), look.rfind("\r")) + 1] or look
+    quote = _quote(look)
+    order = prefer + DELIMITERS.replace(prefer, "")
+    found = [Dialect(mark, quote) for mark in order if mark in look]
+    first = look.lstrip("\r\n").split("\n", 1)[0]
+    if len(found) == 1 and found[0].delimiter in first:
+        return _refined(found[0], look)
+    weights = [_weight(dialect.rows(look)[:_ROWS]) for dialect in found]
+    for at, dialect in enumerate(found):
+        if dialect.delimiter not in first and _is_prose(dialect.delimiter, look):
+            weights[at] = (0.0, 0)
+    best = max(range(len(found)), key=weights.__getitem__, default=0)
+    if not found or weights[best][0] == 0:
+        return Dialect(NONE, quote)
+    return _refined(found[best], look)
+
+
+def _is_prose(mark: str, text: str) -> bool:
+    """Whether a blank follows the mark nearly everywhere, as after commas in sentences."""
+    return text.count(mark + " ") * 10 >= text.count(mark) * 9
+
+
+def _quote(text: str) -> str:
+    """The apostrophe where cells stand in apostrophes and none in quotation marks."""
+    if '"' in text or text.count("'") < 4:
+        return '"'
+    around = len(re.findall(r"(?:^|[,\t;|^~])'[^'\r\n]*'(?=[,\t;|^~\r\n]|$)", text, re.MULTILINE))
+    return "'" if around * 2 * 10 >= text.count("'") * 9 else '"'
+
+
+def _weight(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
+    """How well records agree on their number of cells; nothing where that is one.
+
+    Records of one cell above all others may be titles, and do not count against it.
+    """
+    widths = Counter(map(len, rows))
+    width, agree = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
+    if width < 2:
+        return 0.0, 0
+    titles = next((at for at, row in enumerate(rows) if len(row) > 1), 0)
+    share = agree / (len(rows) - titles)
+    if share <= 0.5 and titles:
+        return 0.0, 0
+    share *= 0.9 if titles else 1.0
+    ahead = len(rows[0]) in (1, width) or abs(len(rows[0]) - width) == 1
+    return round(share * (1.0 if ahead else 0.5), 2), width
+
+
+def _refined(best: Dialect, text: str) -> Dialect:
+    """The same delimiter with other quoting where that makes records agree better."""
+    if best.quote and '\\"' in text:
+        other = replace(best, escape="\\")
+        if _weight(other.rows(text)[:_ROWS]) > _weight(best.rows(text)[:_ROWS]):
+            return other
+    if best.quote and re.search(re.escape(best.delimiter) + " +" + best.quote, text):
+        other = replace(best, skip_space=True)
+        if _weight(other.rows(text)[:_ROWS]) >= _weight(best.rows(text)[:_ROWS]):
+            return other
+    if best.quote and text.count(best.quote) % 2 and _swallows(best, text):
+        return replace(best, quote="")
+    return best
+
+
+def _swallows(quoted: Dialect, text: str) -> bool:
+    """Whether a quotation mark that is never closed makes one cell of several records.
+
+    Two records fewer can be a sample that ends inside a cell of several lines.
+    """
+    bare = replace(quoted, quote="").rows(text)
+    return _weight(bare)[0] == 1.0 and len(quoted.rows(text)) + 2 < len(bare)

@@ -1,0 +1,130 @@
+"""Sampled rows of something DuckDB reads by itself (Parquet, DuckDB files) as columns and cells.
+
+The engine casts the cells to text, so they are what a query over the loaded table shows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.core.catalog.cells import spread
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.sqltext import quote
+from stages.core.records import Column, Field
+
+if TYPE_CHECKING:
+    import duckdb
+
+HEAD, MIDDLE, TAIL = 100, 50, 50
+CELLS = 20_000
+"""Cells in one part of the sample, at most: tables of 2,000 columns give fewer rows."""
+FIELDS = 3000
+LEVELS = 40
+
+Row = tuple[str | None, ...]
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    "memory_limit": "512MiB",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+"""A connection that reads what it is told to and fetches nothing from elsewhere."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column before its values are known."""
+
+    name: str
+    type: str
+    declared: str = ""
+    nullable: bool | None = None
+    key: str = ""
+    comment: str = ""
+    generated: bool = False
+
+
+def limit(options: ScanOptions, width: int, most: int = HEAD) -> int:
+    """Rows of one part of the sample for a table of so many columns."""
+    return max(options.sample_rows + 1, min(most, CELLS // max(1, width)))
+
+
+def text_list(names: Sequence[str], cell: int) -> str:
+    """What to SELECT so that all cells come as text of at most ``cell`` characters and one."""
+    return ", ".join(f"left(CAST({quote(name)} AS VARCHAR), {cell + 1})" for name in names)
+
+
+def fill(
+    raw: RawTable, named: Sequence[Named], types: Sequence[Any], rows: list[Row], options: ScanOptions
+) -> None:
+    """Give a table its columns and its first rows.
+
+    Args:
+        raw: The table.
+        named: Its columns.
+        types: DuckDB's type object of each, for nested fields; None where it is not known.
+        rows: Sampled rows, those of the head first; empty where none are to be had.
+    """
+    cells: list[tuple[str | None, ...]] = (
+        list(zip(*rows, strict=True)) if rows else [()] * len(named)
+    )
+    raw.columns = [
+        _column(column, kind, values, options)
+        for column, kind, values in zip(named, types, cells, strict=True)
+    ]
+    if options.values:
+        names = [column.name for column in named]
+        raw.sample = [dict(zip(names, row, strict=True)) for row in rows[: options.sample_rows]]
+
+
+def _column(named: Named, kind: Any, values: Sequence[str | None], options: ScanOptions) -> Column:
+    column: Column = {"name": named.name, "type": named.type}
+    if named.declared and named.declared != named.type:
+        column["declared"] = named.declared
+    column["nullable"] = named.nullable
+    if named.key:
+        column["key"] = named.key  # type: ignore[typeddict-item]
+    if named.comment:
+        column["comment"] = named.comment
+    if named.generated:
+        column["generated"] = True
+    if options.values:
+        column["examples"] = spread([v for v in values if v is not None], options.examples)
+    if kind is not None and "STRUCT" in named.type:
+        column["fields"] = list(_fields(named.name, kind, 0))[:FIELDS]
+    return column
+
+
+def _fields(path: str, kind: Any, level: int) -> Iterator[Field]:
+    """The fields of a nested type by dotted path; arrays are walked through, maps are not."""
+    while kind.id in ("list", "array"):
+        kind = kind.children[0][1]
+    if kind.id != "struct" or level > LEVELS:
+        return
+    for name, inner in kind.children:
+        yield {"name": f"{path}.{name}", "type": str(inner)}
+        yield from _fields(f"{path}.{name}", inner, level + 1)
+
+
+@contextmanager
+def within(con: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what runs on the connection once the time is over."""
+    timer = threading.Timer(seconds, con.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def told(error: Exception) -> str:
+    """The first line of an engine's error, without its class and the file's place."""
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return first.partition(": ")[2] or first

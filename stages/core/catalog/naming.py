@@ -1,0 +1,142 @@
+"""Canonical table names: unique without regard to case, and the same in whatever order files are met.
+
+DESIGN 5. A name keeps letters of any script (with their marks), digits and underscores; the
+rest becomes ``_``; a leading digit gets ``t_``; lower case. Where names clash, all of them
+step up together until they differ, so that no table wins by being met first:
+
+1. ``hr__employees``: the stem of a source that holds several tables, else its kind
+   (``csv__employees``);
+2. ``db_hr__employees``, ``sub_csv__employees``: with the folder that the file lies in;
+3. ``context_db_hr_db__employees``: with the whole path;
+4. where no level tells them apart (within one source, or ``a-b.csv`` beside ``a_b.csv``):
+   ``employees_2``, counted in the order of the describe keys, a spelling that is canonical
+   already coming first.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+LAST_LEVEL = 3
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from.
+
+    Args:
+        path: Path of its file relative to the root, with ``/``; empty on a schema file.
+        kind: Kind of its source.
+        spelling: Its name as the source spells it.
+        several: Whether the source may hold several tables.
+    """
+
+    path: str
+    kind: str
+    spelling: str
+    several: bool
+
+    @property
+    def key(self) -> str:
+        """The describe key: the path, with ``::table`` where the source holds several."""
+        if not self.path:
+            return self.spelling
+        return f"{self.path}::{self.spelling}" if self.several else self.path
+
+
+def canonical(spelling: str) -> str:
+    """The canonical form of one spelling.
+
+    >>> canonical("Employee Attendance"), canonical("2024报表(新)"), canonical("a.b-c")
+    ('employee_attendance', 't_2024报表_新_', 'a_b_c')
+    """
+    kept = "".join(c if _kept(c) else "_" for c in unicodedata.normalize("NFC", spelling))
+    name = unicodedata.normalize("NFC", kept.lower())
+    return f"t_{name}" if not name or name[0].isdigit() else name
+
+
+def _kept(char: str) -> bool:
+    return char == "_" or unicodedata.category(char)[0] in "LMN"
+
+
+def canonical_names(origins: Sequence[Origin]) -> list[str]:
+    """One name for each table, in their order; the names do not depend on that order."""
+    levels = [0] * len(origins)
+    while True:
+        names = [_at_level(origin, level) for origin, level in zip(origins, levels, strict=True)]
+        risen = False
+        for members in _clashes(names):
+            if len({_at_level(origins[i], LAST_LEVEL) for i in members}) > 1:
+                for i in members:
+                    risen |= levels[i] < LAST_LEVEL
+                    levels[i] = min(levels[i] + 1, LAST_LEVEL)
+        if not risen:
+            return _numbered(names, origins)
+
+
+def _at_level(origin: Origin, level: int) -> str:
+    name = canonical(origin.spelling)
+    if level == 0 or not origin.path:
+        return name
+    path = PurePosixPath(origin.path)
+    label = path.name.split(".", 1)[0] or path.name if origin.several else origin.kind
+    if level == 2:
+        label = f"{path.parent.name}_{label}"
+    elif level == LAST_LEVEL:
+        label = origin.path
+    return f"{canonical(label)}__{name}"
+
+
+def _clashes(names: Sequence[str]) -> list[list[int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, name in enumerate(names):
+        groups[name.casefold()].append(i)
+    return [members for members in groups.values() if len(members) > 1]
+
+
+def _numbered(names: list[str], origins: Sequence[Origin]) -> list[str]:
+    """Number what still clashes; the first of each group keeps its name."""
+    taken = {name.casefold() for name in names}
+    for members in sorted(_clashes(names), key=lambda m: names[m[0]].casefold()):
+        members.sort(key=lambda i: (_spelt_otherwise(origins[i]), origins[i].key))
+        number = 2
+        for i in members[1:]:
+            while f"{names[i]}_{number}".casefold() in taken:
+                number += 1
+            names[i] = f"{names[i]}_{number}"
+            taken.add(names[i].casefold())
+    return names
+
+
+def _spelt_otherwise(origin: Origin) -> bool:
+    return canonical(origin.spelling) != origin.spelling
+
+
+def aliases(origins: Sequence[Origin], names: Sequence[str]) -> list[list[str]]:
+    """For each table its original spelling, where that differs from its canonical name and
+    means no other table, neither by spelling nor by canonical name."""
+    owners: dict[str, set[int]] = defaultdict(set)
+    for i, (origin, name) in enumerate(zip(origins, names, strict=True)):
+        owners[origin.spelling.casefold()].add(i)
+        owners[name.casefold()].add(i)
+    return [
+        [origin.spelling] if _free(origin.spelling, name, owners) else []
+        for origin, name in zip(origins, names, strict=True)
+    ]
+
+
+def _free(spelling: str, name: str, owners: dict[str, set[int]]) -> bool:
+    return bool(spelling) and spelling != name and len(owners[spelling.casefold()]) == 1
+
+
+def lookup(origins: Iterable[Origin], names: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Canonical name by (path, case-folded spelling): how a source's own foreign keys, which
+    never leave their source, find the tables they mean."""
+    return {
+        (origin.path, origin.spelling.casefold()): name
+        for origin, name in zip(origins, names, strict=True)
+    }

@@ -1,0 +1,146 @@
+"""Server addresses, and the passwords that must not be seen.
+
+A password comes from the URL, else from ``WINNOW_DB_PASSWORD``, else from what the driver's
+own tools read (``PGPASSWORD`` and ``~/.pgpass``, ``MYSQL_PWD``). It stands in no record, no
+message and no log: `Address.safe` is the only form of the URL that leaves this module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stages.core.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+KINDS = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+DIALECTS = {"postgresql": "postgres", "mysql": "mysql"}
+"""What sqlglot calls the SQL of each kind of server."""
+PASSWORD_VARIABLES = {"postgresql": ("WINNOW_DB_PASSWORD",), "mysql": ("WINNOW_DB_PASSWORD", "MYSQL_PWD")}
+CONNECT_SECONDS = 10
+_SECRET_KEY = re.compile(r"pass|secret|token|key", re.IGNORECASE)
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_USERINFO = re.compile(r"://[^/?#]*@")
+
+
+def is_server(place: str) -> bool:
+    """Whether a place on the command line is a URL and not a path."""
+    return _URL.match(place) is not None
+
+
+def masked(place: str) -> str:
+    """A URL that may not even be one, without what could be a password."""
+    return _USERINFO.sub("://…@", place).partition("?")[0]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, and how to log in.
+
+    Attributes:
+        kind: ``postgresql`` or ``mysql``.
+        safe: The URL without a password and without options that could hold one.
+        url: The whole URL; not shown in a representation.
+    """
+
+    kind: str
+    safe: str
+    url: URL = field(repr=False)
+
+    @property
+    def password(self) -> str:
+        """The password, where one is known here; empty where the driver finds its own."""
+        if self.url.password is not None:
+            return str(self.url.password)
+        given = (os.environ.get(name) for name in PASSWORD_VARIABLES[self.kind])
+        return next((word for word in given if word), "")
+
+    def scrubbed(self, text: str) -> str:
+        """A driver's message, with the password taken out should it stand there."""
+        secrets = {self.password, os.environ.get("PGPASSWORD", "")}
+        secrets |= {str(value) for key, value in self.url.query.items() if _SECRET_KEY.search(key)}
+        for secret in sorted(secrets - {""}, key=len, reverse=True):
+            if len(secret) < 3 and secret in text:
+                return "the server's message is left out, since it could show the password"
+            text = text.replace(secret, "…")
+        return text
+
+
+def address(place: str) -> Address:
+    """Read a URL.
+
+    Raises:
+        UsageError: It is no URL of a known kind of server.
+    """
+    found = _URL.match(place)
+    scheme = found["scheme"].lower().partition("+")[0] if found else ""
+    if scheme not in KINDS:
+        raise UsageError(
+            f"no server of kind {scheme or '?'}", place=masked(place), hint="postgresql:// or mysql://"
+        )
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    kind = KINDS[scheme]
+    try:
+        url = make_url(place).set(drivername=DRIVERS[kind])
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            "not a URL that can be read",
+            place=masked(place),
+            hint=f"write {kind}://user@host:port/database; %40 for @ and %2F for / in a name",
+        ) from None
+    public = {key: value for key, value in url.query.items() if not _SECRET_KEY.search(key)}
+    bare = url.set(drivername=kind, query=public)._replace(password=None)
+    return Address(kind, bare.render_as_string(hide_password=False), url)
+
+
+def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Any:
+    """A new connection of the driver: psycopg's or PyMySQL's.
+
+    Args:
+        where: The server.
+        seconds: How long to wait for it.
+
+    Raises:
+        SourceError: It cannot be reached, or does not let the user in.
+    """
+    dialect = where.url.get_dialect()()
+    words, named = dialect.create_connect_args(where.url)
+    password = where.password
+    if password:  # PyMySQL would encode text as Latin-1
+        named["password"] = password.encode() if where.kind == "mysql" else password
+    named["connect_timeout"] = max(1, int(seconds))
+    if where.kind == "mysql":
+        named |= {"charset": "utf8mb4", "autocommit": True, "local_infile": False}
+    driver = dialect.import_dbapi()
+    try:
+        return driver.connect(*words, **named)
+    except (driver.Error, OSError, UnicodeError, TypeError) as error:
+        lines = [line.strip() for line in str(_words(error)).splitlines() if line.strip()]
+        what = where.scrubbed(lines[-1] if lines else type(error).__name__)
+        raise SourceError(
+            f"cannot connect: {what[:300]}", place=where.safe, hint=_hint(where, what)
+        ) from None
+
+
+def _words(error: Exception) -> Any:
+    """What the server said; PyMySQL puts a number before it."""
+    return error.args[1] if len(error.args) > 1 and isinstance(error.args[1], str) else error
+
+
+def _hint(where: Address, what: str) -> str:
+    if re.search(r"password|denied|authentication", what, re.IGNORECASE):
+        names = " or ".join(("WINNOW_DB_PASSWORD", "PGPASSWORD" if where.kind == "postgresql" else "MYSQL_PWD"))
+        return f"give the password in {names}"
+    return "check host, port and database"

@@ -1,0 +1,105 @@
+"""What a server has, before names are canonical: the shape that each kind of server fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.records import Skipped
+
+SAMPLE_ROWS = 100
+SAMPLE_CELLS = 5000
+SAMPLE_SECONDS = 2.0
+"""For the first rows of one table; a view may compute for hours."""
+
+Row = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """Which tables of a server are taken.
+
+    Args:
+        schemas: Patterns of the only schemas (databases of MySQL); empty takes all but the
+            server's own, or the one database that a MySQL URL names.
+        include: Patterns of the only tables, matched with ``table`` and ``schema.table``.
+        exclude: Patterns of tables to leave out.
+        sample: Whether rows are looked at.
+    """
+
+    schemas: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    sample: bool = True
+
+    def takes_schema(self, schema: str) -> bool:
+        """Whether tables of the schema are taken."""
+        return not self.schemas or _matches([schema], self.schemas)
+
+    def takes(self, schema: str, table: str) -> bool:
+        """Whether the table of a taken schema is taken."""
+        names = [table, f"{schema}.{table}"]
+        if _matches(names, self.exclude):
+            return False
+        return not self.include or _matches(names, self.include)
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name.casefold(), p.casefold()) for name in names for p in patterns)
+
+
+@dataclass
+class Seen:
+    """One table that may be read: where it is, and what the server says of it.
+
+    Attributes:
+        schema: Its schema, or its database.
+        raw: The table, as far as the server's own tables tell.
+        texts: Expression of each column that gives its cell as text, capped; in order.
+    """
+
+    schema: str
+    raw: RawTable
+    texts: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Inventory:
+    """All that a scan needs to know of a server.
+
+    Attributes:
+        name: The database.
+        tables: In the order of schema and name.
+        skipped: Tables that are not taken, and why.
+        warnings: What the role may do that it should not.
+    """
+
+    name: str
+    tables: list[Seen] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def skip(self, path: str, reason: str) -> None:
+        """List a table as not taken."""
+        self.skipped.append({"path": path, "reason": reason})
+
+
+class Reader(Protocol):
+    """A kind of server: `postgresql` and `mysql` are its two modules."""
+
+    inventory: Callable[[Any, ServerOptions, ScanOptions], Inventory]
+    """Everything but rows, in a constant number of statements."""
+    rows: Callable[[Any, Seen, int], list[Row]]
+    """The first rows of a table as text."""
+    count: Callable[[Any, Seen], int]
+    """All rows of a table."""
+    too_late: Callable[[Exception], bool]
+    """Whether an error means that the time was over."""
+
+
+LEFT_OUT = "left out by --schemas, --include or --exclude"
+FORBIDDEN = "the role may not read it"
+WRITES = "the role can {what}; queries run read-only all the same, but a role with SELECT only is safer"

@@ -1,0 +1,290 @@
+"""MySQL and MariaDB: ``information_schema`` in five statements, whatever the number of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.servers.inventory import (
+    FORBIDDEN,
+    LEFT_OUT,
+    SAMPLE_SECONDS,
+    WRITES,
+    Inventory,
+    Row,
+    Seen,
+    ServerOptions,
+)
+from stages.core.catalog.sqlite_cells import blob_text
+from stages.core.records import Column
+
+if TYPE_CHECKING:
+    import pymysql
+
+    Connection = pymysql.Connection[Any]
+
+BLOB_BYTES = 80
+OWN = ("mysql", "information_schema", "performance_schema", "sys")
+SESSION = (
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY', "
+    "SESSION time_zone = '+00:00', SESSION group_concat_max_len = 1048576"
+)
+"""String literals with backslashes, double quotes as strings: what sqlglot writes for MySQL."""
+_TABLES = """
+SELECT table_schema, table_name, table_type, table_rows, table_comment
+FROM information_schema.tables WHERE {where} AND table_type <> 'SYSTEM VIEW'
+ORDER BY table_schema, table_name
+"""
+_COLUMNS = """
+SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, extra,
+  column_comment, privileges, numeric_precision, numeric_scale
+FROM information_schema.columns WHERE {where} ORDER BY table_schema, table_name, ordinal_position
+"""
+_KEYS = """
+SELECT k.table_schema, k.table_name, k.constraint_name, c.constraint_type, k.column_name,
+  k.referenced_table_schema, k.referenced_table_name, k.referenced_column_name
+FROM information_schema.key_column_usage k JOIN information_schema.table_constraints c
+  ON c.constraint_schema = k.constraint_schema AND c.table_schema = k.table_schema
+  AND c.table_name = k.table_name AND c.constraint_name = k.constraint_name
+WHERE {where} ORDER BY k.table_schema, k.table_name, k.constraint_name, k.ordinal_position
+"""
+_WRITING = re.compile(
+    r"\b(?:ALL PRIVILEGES|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|TRIGGER|EVENT|EXECUTE)\b"
+)
+_STRONG = re.compile(r"\b(?:SUPER|SYSTEM_USER|SET USER ID|GRANT OPTION|ALL PRIVILEGES ON \*\.\*)")
+_TYPES = {
+    "bigint": "BIGINT",
+    "int": "INTEGER",
+    "mediumint": "INTEGER",
+    "smallint": "SMALLINT",
+    "tinyint": "TINYINT",
+    "year": "INTEGER",
+    "double": "DOUBLE",
+    "float": "FLOAT",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "json": "JSON",
+    "uuid": "UUID",
+}
+_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
+_SHAPES = (
+    "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+    "geometrycollection", "geomcollection",
+)  # fmt: skip
+_DECIMAL_DIGITS = 38
+
+
+def duckdb_type(data_type: str, column_type: str, digits: int | None = None, scale: int | None = None) -> str:
+    """DuckDB's name for a MySQL type; VARCHAR for times of day, which may pass 24 hours.
+
+    >>> duckdb_type("int", "int(10) unsigned"), duckdb_type("decimal", "decimal(10,2)", 10, 2)
+    ('UINTEGER', 'DECIMAL(10,2)')
+    """
+    kind = data_type.lower()
+    if kind in _BYTES:
+        return "BLOB"
+    if kind in ("decimal", "numeric"):
+        fits = digits is not None and digits <= _DECIMAL_DIGITS
+        return f"DECIMAL({digits},{scale or 0})" if fits else "DOUBLE"
+    name = _TYPES.get(kind, "VARCHAR")
+    whole = name.endswith("INT") or name == "INTEGER"
+    return f"U{name}" if whole and "unsigned" in column_type.lower() else name
+
+
+def quote(name: str) -> str:
+    """A name as MySQL quotes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> Inventory:
+    """Tables, columns, keys and what the role may do."""
+    database, version = _first(con, "SELECT DATABASE(), VERSION()")
+    _begin(con, str(version))
+    own = ", ".join(f"'{name}'" for name in OWN)
+    only = bool(database) and not which.schemas
+    where = "{p}table_schema = DATABASE()" if only else f"{{p}}table_schema NOT IN ({own})"
+    found = Inventory(str(database or "mysql"))
+    tables: dict[tuple[str, str], Seen] = {}
+    left: set[tuple[str, str]] = set()
+    for schema, name, kind, estimate, comment in _all(con, _TABLES.format(where=where.format(p=""))):
+        if not which.takes_schema(schema):
+            continue
+        if not which.takes(schema, name):
+            found.skip(f"{schema}.{name}", LEFT_OUT)
+            left.add((schema, name))
+            continue
+        view = "VIEW" in kind
+        raw = RawTable(name, [], checked="declared", view=view, comment="" if view else comment or "")
+        if estimate is not None and not view:
+            raw.rows = {"count": int(estimate), "how": "estimate"}
+        tables[schema, name] = Seen(schema, raw)
+    writes = _columns(con, tables, where.format(p=""), options.cell)
+    _keys(con, tables, where.format(p="k."))
+    for seen in tables.values():
+        if seen.raw.columns:
+            found.tables.append(seen)
+        else:
+            found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
+    _warn(con, found, writes)
+    return found
+
+
+def _begin(con: Connection, version: str) -> None:
+    """Read-only, short statements, and texts that do not depend on the server's settings."""
+    with con.cursor() as cursor:
+        cursor.execute(SESSION)
+        cursor.execute("SET SESSION TRANSACTION READ ONLY")
+        cursor.execute(time_limit(version, SAMPLE_SECONDS * 10))
+
+
+def time_limit(version: str, seconds: float) -> str:
+    """The statement that bounds each query of the session; the two servers spell it differently."""
+    if "mariadb" in version.lower():
+        return f"SET SESSION max_statement_time = {seconds:.3f}"
+    return f"SET SESSION max_execution_time = {int(seconds * 1000)}"
+
+
+def _first(con: Connection, sql: str) -> Sequence[Any]:
+    with con.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone() or ()
+
+
+def _all(con: Connection, sql: str) -> Iterator[tuple[Any, ...]]:
+    """Rows as they come in, none of them kept; texts that come as bytes are decoded."""
+    from pymysql.cursors import SSCursor
+
+    with con.cursor(SSCursor) as cursor:
+        cursor.execute(sql)
+        for row in cursor:
+            yield tuple(x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in row)
+
+
+def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, cell: int) -> bool:
+    """Give the tables the columns that the role may read; whether it may write any."""
+    writes = False
+    unseen: dict[tuple[str, str], list[str]] = {}
+    for row in _all(con, _COLUMNS.format(where=where)):
+        schema, table, name, data_type, declared, nullable, extra, comment, rights, digits, scale = row
+        allowed = set(rights.lower().split(","))
+        writes |= bool(allowed & {"insert", "update"})
+        seen = tables.get((schema, table))
+        if seen is None:
+            continue
+        if "select" not in allowed:
+            unseen.setdefault((schema, table), []).append(name)
+            continue
+        column: Column = {"name": name, "type": duckdb_type(data_type, declared, digits, scale)}
+        column["declared"] = declared
+        column["nullable"] = None if seen.raw.view else nullable == "YES"
+        if comment:
+            column["comment"] = comment
+        if "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper():
+            column["generated"] = True
+        seen.raw.columns.append(column)
+        seen.texts.append(_text(name, data_type.lower(), cell))
+    for place, names in unseen.items():
+        told = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        tables[place].raw.warnings.append(f"the role may not read the columns {told}")
+    return writes
+
+
+def _text(name: str, kind: str, cell: int) -> str:
+    """Expression for a cell as text, cut by the server; bytes stay bytes."""
+    if kind in _BYTES:
+        return f"LEFT({quote(name)}, {BLOB_BYTES})"
+    if kind in _SHAPES:
+        return f"LEFT(ST_AsText({quote(name)}), {cell + 1})"
+    if kind == "bit":
+        return f"BIN({quote(name)} + 0)"
+    return f"LEFT(CAST({quote(name)} AS CHAR), {cell + 1})"
+
+
+def _keys(con: Connection, tables: dict[tuple[str, str], Seen], where: str) -> None:
+    keys: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
+    for schema, table, name, *rest in _all(con, _KEYS.format(where=where)):
+        if (schema, table) in tables:
+            keys.setdefault((schema, table, name), []).append(tuple(rest))
+    for (schema, table, _), parts in keys.items():
+        _key(tables[schema, table], parts)
+
+
+def _key(seen: Seen, parts: list[tuple[Any, ...]]) -> None:
+    kind, words = parts[0][0], [part[1] for part in parts]
+    if kind == "PRIMARY KEY":
+        seen.raw.primary_key = words
+        _mark(seen, words, "primary")
+    elif kind == "UNIQUE" and len(words) == 1:
+        _mark(seen, words, "unique")
+    elif kind == "FOREIGN KEY" and parts[0][3]:
+        schema, table = parts[0][2], parts[0][3]
+        seen.raw.foreign_keys.append(
+            {
+                "columns": words,
+                "ref_table": table if schema == seen.schema else f"{schema}.{table}",
+                "ref_columns": [part[4] for part in parts],
+            }
+        )
+        _mark(seen, words, "foreign")
+
+
+def _mark(seen: Seen, words: list[str], kind: str) -> None:
+    rank = {"primary": 3, "foreign": 2, "unique": 1}
+    for column in seen.raw.columns:
+        if column["name"] in words and rank[kind] > rank.get(column.get("key", ""), 0):
+            column["key"] = kind  # type: ignore[typeddict-item]
+
+
+def _warn(con: Connection, found: Inventory, writes: bool) -> None:
+    """What the grants allow beyond reading."""
+    try:
+        grants = [str(row[0]) for row in _all(con, "SHOW GRANTS")]
+    except Exception:
+        grants = []  # the columns have told most of it
+    text = "\n".join(grant.partition(" TO ")[0] for grant in grants)
+    everything = "ALL PRIVILEGES ON *.*" in text
+    if everything or _STRONG.search(text):
+        found.warnings.append(WRITES.format(what="do anything: it has ALL PRIVILEGES or SUPER"))
+    if everything or re.search(r"\bFILE\b", text):
+        found.warnings.append(WRITES.format(what="reach the server's files: it has FILE"))
+    if writes or _WRITING.search(text):
+        found.warnings.append(WRITES.format(what="write"))
+
+
+def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:
+    """The first rows as text, as DuckDB shows values of these types."""
+    place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"
+    kinds = [column["type"] for column in seen.raw.columns]
+    with con.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(seen.texts)} FROM {place} LIMIT {limit}")
+        return [
+            tuple(_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True))
+            for row in cursor.fetchall()
+        ]
+
+
+def _cell(value: Any, kind: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        return blob_text(value) if kind == "BLOB" else value.decode("utf-8", "replace")
+    text = str(value)
+    return repr(float(text)) if kind in ("DOUBLE", "FLOAT") else text
+
+
+def count(con: Connection, seen: Seen) -> int:
+    """All rows of a table, without a time limit."""
+    version = str(_first(con, "SELECT VERSION()")[0])
+    with con.cursor() as cursor:
+        cursor.execute(time_limit(version, 0))
+        cursor.execute(f"SELECT COUNT(*) FROM {quote(seen.schema)}.{quote(seen.raw.name)}")
+        found = cursor.fetchone()
+    return int(found[0]) if found else 0
+
+
+def too_late(error: Exception) -> bool:
+    """Whether the statement was stopped by its time limit (MariaDB 1969, MySQL 3024)."""
+    return bool(error.args) and error.args[0] in (1969, 3024)

@@ -1,0 +1,273 @@
+"""PostgreSQL: its own tables in four statements, whatever their number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.servers.inventory import (
+    FORBIDDEN,
+    LEFT_OUT,
+    SAMPLE_SECONDS,
+    WRITES,
+    Inventory,
+    Row,
+    Seen,
+    ServerOptions,
+)
+from stages.core.catalog.sqlite_cells import blob_text
+from stages.core.catalog.sqltext import quote
+from stages.core.records import Column
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+BLOB_BYTES = 80
+SESSION = """
+SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY;
+SET search_path = pg_catalog; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on;
+SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC';
+SET extra_float_digits = 1; SET bytea_output = 'hex'; SET xmloption = 'content'
+"""
+"""Read-only, and texts that do not depend on the server's settings. Only functions and operators
+of ``pg_catalog`` are found without a schema, so that no table owner can put one in their place."""
+_ROLE = """
+SELECT current_database(), r.rolsuper,
+  has_database_privilege(current_database(), 'CREATE'),
+  (SELECT bool_or(pg_has_role(p.oid, 'MEMBER')) FROM pg_roles p WHERE p.rolname IN
+   ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')),
+  (SELECT bool_or(has_schema_privilege(n.oid, 'CREATE')) FROM pg_namespace n
+   WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema')
+FROM pg_roles r WHERE r.rolname = current_user
+"""
+_TAKEN = """c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_'
+  AND n.nspname <> 'information_schema'"""
+_TABLES = f"""
+SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples, c.relispartition, d.description,
+  has_schema_privilege(n.oid, 'USAGE')
+    AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')),
+  has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
+WHERE {_TAKEN} ORDER BY n.nspname, c.relname
+"""
+_COLUMNS = f"""
+SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+  CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod)
+       WHEN t.typtype = 'e' THEN 'enum' WHEN e.typtype = 'e' THEN 'enum[]' END,
+  a.attnotnull OR t.typnotnull, a.attgenerated <> '', d.description,
+  CASE WHEN has_table_privilege(c.oid, 'SELECT') THEN true
+       ELSE has_column_privilege(c.oid, a.attnum, 'SELECT') END
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+LEFT JOIN pg_description d
+  ON d.objoid = a.attrelid AND d.objsubid = a.attnum AND d.classoid = 'pg_class'::regclass
+WHERE {_TAKEN} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum
+"""
+_KEYS = """
+SELECT k.conrelid, k.contype, k.conkey, k.confrelid, k.confkey FROM pg_constraint k
+WHERE k.contype IN ('p', 'u', 'f') AND k.conrelid <> 0 ORDER BY k.conrelid, k.conname
+"""
+_TYPES = {
+    "bigint": "BIGINT",
+    "integer": "INTEGER",
+    "smallint": "SMALLINT",
+    "double precision": "DOUBLE",
+    "real": "FLOAT",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "bytea": "BLOB",
+    "uuid": "UUID",
+    "interval": "INTERVAL",
+    "json": "JSON",
+    "jsonb": "JSON",
+    "numeric": "DOUBLE",
+    "oid": "UINTEGER",
+    "timestamp without time zone": "TIMESTAMP",
+    "timestamp with time zone": "TIMESTAMP WITH TIME ZONE",
+    "time without time zone": "TIME",
+    "time with time zone": "TIME WITH TIME ZONE",
+}
+_NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
+_DECIMAL_DIGITS = 38
+
+
+def duckdb_type(declared: str) -> str:
+    """DuckDB's name for a type as ``format_type`` spells it; VARCHAR where it has none.
+
+    >>> duckdb_type("numeric(10,2)"), duckdb_type("integer[]"), duckdb_type("character varying(5)")
+    ('DECIMAL(10,2)', 'INTEGER[]', 'VARCHAR')
+    """
+    if declared.endswith("[]"):
+        return f"{duckdb_type(declared[:-2])}[]"
+    found = _NUMERIC.fullmatch(declared)
+    if found:
+        digits, scale = int(found[1]), int(found[2])
+        fits = digits <= _DECIMAL_DIGITS and 0 <= scale <= digits
+        return f"DECIMAL({digits},{scale})" if fits else "DOUBLE"
+    return _TYPES.get(re.sub(r"\(\d+\)", "", declared), "VARCHAR")
+
+
+def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> Inventory:
+    """Tables, columns, keys and what the role may do."""
+    con.autocommit = True
+    con.execute(SESSION.encode())
+    name, superuser, creates, files, makes = con.execute(_ROLE).fetchone() or ("", *[False] * 4)
+    found = Inventory(name)
+    tables: dict[int, Seen] = {}
+    writes = False
+    for oid, schema, table, kind, estimate, part, comment, readable, writable in con.execute(_TABLES):
+        writes |= bool(writable)
+        seen = _taken(found, which, (schema, table, kind, part, readable))
+        if seen is not None:
+            seen.raw.comment = comment or ""
+            if kind != "v" and estimate >= 0:
+                seen.raw.rows = {"count": int(estimate), "how": "estimate"}
+            tables[oid] = seen
+    names = _columns(con, tables, options.cell)
+    _keys(con, tables, names)
+    found.tables = [seen for seen in tables.values() if _usable(found, seen)]
+    _warn(found, superuser=superuser, files=files, writes=writes or creates or makes)
+    return found
+
+
+def _taken(found: Inventory, which: ServerOptions, row: tuple[Any, ...]) -> Seen | None:
+    """The table, or None where it is left out, which is then listed with the reason."""
+    schema, table, kind, part, readable = row
+    path = f"{schema}.{table}"
+    if not which.takes_schema(schema):
+        return None
+    if part:
+        found.skip(path, "a partition of another table")
+    elif not which.takes(schema, table):
+        found.skip(path, LEFT_OUT)
+    elif not readable:
+        found.skip(path, FORBIDDEN)
+    else:
+        return Seen(schema, RawTable(table, [], checked="declared", view=kind in ("v", "m")))
+    return None
+
+
+def _columns(con: Connection, tables: dict[int, Seen], cell: int) -> dict[int, dict[int, str]]:
+    """Give the tables their columns, row by row as they come in; names by table and number."""
+    names: dict[int, dict[int, str]] = {}
+    unseen: dict[int, list[str]] = {}
+    with con.cursor() as cursor:
+        for oid, number, name, declared, base, required, made, comment, readable in cursor.stream(_COLUMNS):
+            names.setdefault(oid, {})[number] = name
+            seen = tables.get(oid)
+            if seen is None:
+                continue
+            if not readable:
+                unseen.setdefault(oid, []).append(name)
+                continue
+            column: Column = {"name": name, "type": duckdb_type(base or declared), "declared": declared}
+            column["nullable"] = None if seen.raw.view else not required
+            if comment:
+                column["comment"] = comment
+            if made:
+                column["generated"] = True
+            seen.raw.columns.append(column)
+            seen.texts.append(_text(name, column["type"], cell))
+    for oid, columns in unseen.items():
+        told = ", ".join(columns[:10]) + (", …" if len(columns) > 10 else "")
+        tables[oid].raw.warnings.append(f"the role may not read the columns {told}")
+    return names
+
+
+def _text(name: str, kind: str, cell: int) -> str:
+    """Expression for a cell as text, cut by the server."""
+    if kind == "BLOB":
+        return f"encode(substring({quote(name)} FROM 1 FOR {BLOB_BYTES}), 'hex')"
+    return f"left({quote(name)}::text, {cell + 1})"
+
+
+def _keys(con: Connection, tables: dict[int, Seen], names: dict[int, dict[int, str]]) -> None:
+    by_oid = dict(tables)
+    for oid, kind, columns, other, others in con.execute(_KEYS):
+        seen = tables.get(oid)
+        if seen is None or not columns:
+            continue
+        words = [names[oid][number] for number in columns]
+        if kind == "p":
+            seen.raw.primary_key = words
+            _mark(seen, words, "primary")
+        elif kind == "u" and len(words) == 1:
+            _mark(seen, words, "unique")
+        elif kind == "f" and other in by_oid:
+            target = by_oid[other]
+            near = target.schema == seen.schema
+            seen.raw.foreign_keys.append(
+                {
+                    "columns": words,
+                    "ref_table": target.raw.name if near else f"{target.schema}.{target.raw.name}",
+                    "ref_columns": [names[other][number] for number in others or ()],
+                }
+            )
+            _mark(seen, words, "foreign")
+
+
+def _mark(seen: Seen, words: list[str], kind: str) -> None:
+    rank = {"primary": 3, "foreign": 2, "unique": 1}
+    for column in seen.raw.columns:
+        if column["name"] in words and rank[kind] > rank.get(column.get("key", ""), 0):
+            column["key"] = kind  # type: ignore[typeddict-item]
+
+
+def _usable(found: Inventory, seen: Seen) -> bool:
+    if not seen.raw.columns and seen.raw.warnings:
+        found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
+        return False
+    return True
+
+
+def _warn(found: Inventory, *, superuser: bool, files: bool, writes: bool) -> None:
+    if superuser:
+        found.warnings.append(WRITES.format(what="do anything: it is a superuser"))
+    elif files:
+        found.warnings.append(WRITES.format(what="reach the server's files"))
+    if writes and not superuser:
+        found.warnings.append(WRITES.format(what="write"))
+
+
+def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:
+    """The first rows as text, as DuckDB shows values of these types."""
+    con.execute(f"SET statement_timeout = {int(SAMPLE_SECONDS * 1000)}".encode())
+    place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"
+    if not seen.texts:
+        return []
+    sql = f"SELECT {', '.join(seen.texts)} FROM {place} LIMIT {limit}"
+    kinds = [column["type"] for column in seen.raw.columns]
+    return list(_shown(con.execute(sql.encode()), kinds))
+
+
+def _shown(found: Any, kinds: list[str]) -> Iterator[Row]:
+    for row in found:
+        yield tuple(
+            cell if cell is None else _cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)
+        )
+
+
+def _cell(text: str, kind: str) -> str:
+    if kind == "BLOB":
+        return blob_text(bytes.fromhex(text))
+    if kind in ("DOUBLE", "FLOAT"):
+        return repr(float(text))
+    return text
+
+
+def count(con: Connection, seen: Seen) -> int:
+    """All rows of a table, without a time limit."""
+    con.execute(b"SET statement_timeout = 0")
+    place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"
+    found = con.execute(f"SELECT count(*) FROM {place}".encode()).fetchone()
+    return int(found[0]) if found else 0
+
+
+def too_late(error: Exception) -> bool:
+    """Whether the statement was stopped by its time limit."""
+    return getattr(error, "sqlstate", "") == "57014"

@@ -1,0 +1,211 @@
+"""Delimited text: CSV and TSV, as they are found and not as they should be.
+
+The sample is read by Python's `csv`, which takes every kind of line end and ragged rows as
+they come; the table's shape and types are decided on its cells (`catalog.dialect`,
+`catalog.grid`). What was decided goes into the table line's reader, and loading reads the
+whole file by it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.core.catalog import cells, dialect, encoding, grid, sampling
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.errors import SourceError
+from stages.core.records import Column, Rows, Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+KIND = "csv"
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+SEVERAL = False
+
+
+def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+    """The one table of a delimited text file, from a bounded sample of its bytes.
+
+    Args:
+        path: A file with one of `SUFFIXES`.
+        options: What to show, and the user's word on the encoding.
+
+    Raises:
+        SourceError: The file cannot be opened, holds nothing, or is not text.
+    """
+    sample = sampling.take(path)
+    found = encoding.detect(sample.parts, whole=sample.whole, override=options.encoding)
+    text = found.decode(sample.head, first=True, last=sample.whole)
+    if text.startswith("PK\x03\x04") or text[:4096].count("\0") * 10 > len(text[:4096]) > 0:
+        raise SourceError("not text", place=path.name, hint="leave it out")
+    prefer = "\t" if ".tsv" in path.name.lower()[-8:] else ","
+    how = dialect.sniff(text, prefer=prefer)
+    head = _head(path, sample, found, how, text)
+    if len({len(row) for row in head}) != 1 or text.count(how.quote or '"') % 2:
+        how = dialect.sniff(text, prefer=prefer, most=dialect.SECOND)  # records disagree
+        head = _head(path, sample, found, how, text)
+    if not head:
+        raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
+    more = _further(sample, found, how)
+    table = grid.build(head, more)
+    table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header
+    table.estimate = _estimate(sample, len(head), len(more))
+    yield _raw(path, options, sample, found, how, table)
+
+
+def _estimate(sample: sampling.Sample, head: int, more: int) -> int:
+    """Rows of the whole file: those of the head, and after it as many a byte as in the
+    middle and the tail where there are any."""
+    rest = sum(map(len, sample.parts[1:]))
+    density = more / rest if more else head / len(sample.head)
+    return head + round(density * max(0.0, sample.content - len(sample.head)))
+
+
+def _head(
+    path: Path,
+    sample: sampling.Sample,
+    found: encoding.Encoding,
+    how: dialect.Dialect,
+    text: str,
+) -> list[list[str]]:
+    """Records of the head, without one that the sample's end cuts; where it holds no whole
+    record the head grows up to `sampling.MOST`."""
+    rows = how.rows(text)
+    size = len(sample.head)
+    while not sample.whole and len(rows) < 3 and size < sampling.MOST:
+        size *= 4
+        sample = sampling.take(path, head=size)
+        rows = how.rows(found.decode(sample.head, first=True, last=sample.whole))
+    return rows if sample.whole or len(rows) < 2 else rows[:-1]
+
+
+def _further(
+    sample: sampling.Sample, found: encoding.Encoding, how: dialect.Dialect
+) -> list[list[str]]:
+    """Whole records of the middle and the tail; a part may start inside a quoted cell, so
+    both readings are tried and the one with more records of one width is taken."""
+    rows: list[list[str]] = []
+    for part in sample.parts[1:]:
+        last = part is sample.tail
+        text = found.decode(part, first=False, last=last)
+        readings = [how.rows(text)]
+        if how.quote and how.quote in text:
+            readings.append(how.rows(how.quote + text))
+        best = max(readings, key=_evenness)
+        rows += best[1:] if last else best[1:-1]
+    return rows
+
+
+def _evenness(rows: list[list[str]]) -> int:
+    """Records that have the commonest number of cells, where that is more than one."""
+    widths = [len(row) for row in rows]
+    return max((widths.count(width) for width in set(widths) if width > 1), default=0)
+
+
+def _raw(
+    path: Path,
+    options: ScanOptions,
+    sample: sampling.Sample,
+    found: encoding.Encoding,
+    how: dialect.Dialect,
+    table: grid.Grid,
+) -> RawTable:
+    """The table as a record."""
+    reader: dict[str, Any] = {
+        "encoding": found.name,
+        **how.record(),
+        "header": table.header,
+        "skip": table.skip,
+        "width": len(table.names),
+    }
+    if _odd(table, how, found):
+        reader["rewrite"] = True
+    raw = RawTable(
+        name=sampling.stem(path),
+        columns=_columns(table, options, sample.whole),
+        rows=_rows(path, options, sample, table, reader),
+        sample=_shown(table, options),
+        checked="full" if sample.whole else "sample",
+        warnings=[*filter(None, [found.warning]), *table.warnings],
+        reader=reader,
+    )
+    if how.quote == "" and sample.whole:
+        raw.warnings.append("a quotation mark is never closed; quotation marks are read as text")
+    return raw
+
+
+def _odd(table: grid.Grid, how: dialect.Dialect, found: encoding.Encoding) -> bool:
+    """Whether DuckDB's strict reading would differ from ours without saying so."""
+    plain = how.quote == '"' and not how.escape and not how.skip_space
+    return table.ragged or bool(table.skip) or len(table.names) == 1 or not plain or found.mark > 3
+
+
+def _columns(table: grid.Grid, options: ScanOptions, whole: bool) -> list[Column]:
+    """Columns with type, nullability as far as it was seen, and examples."""
+    columns: list[Column] = []
+    for at, (name, kind) in enumerate(zip(table.names, table.types, strict=True)):
+        null = table.nulls[at]
+        column = Column(name=name, type=kind, nullable=True if null else False if whole else None)
+        if options.values:
+            picked = cells.spread(table.values[at], options.examples)
+            column["examples"] = list(dict.fromkeys(cells.cast(kind, text) for text in picked))
+        columns.append(column)
+    return columns
+
+
+def _shown(table: grid.Grid, options: ScanOptions) -> list[dict[str, str | None]]:
+    """The first rows, as DuckDB would show them."""
+    if not options.values:
+        return []
+    return [
+        {
+            name: cells.cast(kind, cell) if cell else None
+            for name, kind, cell in zip(table.names, table.types, row, strict=True)
+        }
+        for row in table.body[: options.sample_rows]
+    ]
+
+
+def _rows(
+    path: Path,
+    options: ScanOptions,
+    sample: sampling.Sample,
+    table: grid.Grid,
+    reader: dict[str, Any],
+) -> Rows:
+    """Row count: exact for a file read whole or on request, else bytes over bytes a row."""
+    if sample.whole:
+        return {"count": len(table.body), "how": "exact"}
+    if options.exact:
+        from stages.core.catalog import csvload
+
+        return {"count": csvload.count(path, reader), "how": "exact"}
+    return {"count": table.estimate, "how": "estimate"}
+
+
+def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
+    """Write all rows of the file into ``target``; see `catalog.csvload`.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    from stages.core.catalog import csvload
+
+    csvload.load(con, path, table, target)
+
+
+def text_of(path: Path, name: str, errors: str = "strict") -> io.TextIOWrapper:
+    """The whole file as text, decompressed and decoded while it is read.
+
+    Args:
+        name: Codec, from the table line's reader.
+        errors: What happens to bytes that break it.
+    """
+    codec = {"utf-8": "utf-8-sig"}.get(name, name)
+    file = io.TextIOWrapper(sampling.open_bytes(path), encoding=codec, errors=errors, newline="")
+    if name.startswith(("utf-16", "utf-32")) and file.read(1) != "\ufeff":
+        file.seek(0)
+    return file

@@ -1,0 +1,171 @@
+"""Task folders and question files: what is asked, and what else the task says.
+
+A task root is the folder that holds ``task.json``, looked for in the given folder and in
+its ``input/``; the task's id is the one in ``task.json``, else the given folder's name
+(DESIGN 5).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+
+from stages.core import schema
+from stages.core.catalog import video
+from stages.core.catalog.discover import inside
+from stages.core.catalog.documents import read_text
+from stages.core.errors import DataError, LineError
+from stages.core.lines import split
+from stages.core.records import Task
+
+TASK_FILE = "task.json"
+KNOWLEDGE = "knowledge.md"
+COPIED = ("question", "difficulty", "evidence")
+
+
+@dataclass(frozen=True)
+class TaskRoot:
+    """A root folder and what its ``task.json`` says.
+
+    Attributes:
+        root: Folder that paths are relative to.
+        top: Folder that is walked for data: ``context/`` where there is one, else the root.
+        name: Name of the catalog: the task's id, else the given folder's name.
+        record: What ``task.json`` holds; empty where there is none.
+        has_task: Whether there is a ``task.json``.
+        warnings: What was wrong with it.
+    """
+
+    root: Path
+    top: Path
+    name: str
+    record: dict[str, Any] = field(default_factory=dict)
+    has_task: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def locate(folder: Path) -> TaskRoot:
+    """Find the task root in a folder that the user named.
+
+    A ``task.json`` that cannot be read is a warning: the data is still there.
+    """
+    for root in (folder, folder / "input"):
+        path = root / TASK_FILE
+        if path.is_file() and inside(folder, path):
+            record, warnings = _task_record(path)
+            name = _text(record.get("task_id")) or _folder_name(folder)
+            return TaskRoot(root, _top(root), name, record, True, warnings)
+    return TaskRoot(folder, _top(folder), _folder_name(folder))
+
+
+def _folder_name(folder: Path) -> str:
+    """The last part of the real path, so that ``.`` has a name too; ``root`` for ``/``."""
+    name = Path(os.path.abspath(folder)).name or "root"
+    return name.encode("utf-8", "replace").decode()
+
+
+def _top(root: Path) -> Path:
+    context = root / "context"
+    return context if context.is_dir() else root
+
+
+def _task_record(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    try:
+        record = orjson.loads(read_text(path))
+    except (OSError, ValueError) as error:
+        return {}, (f"{TASK_FILE} cannot be read: {str(error).splitlines()[0]}",)
+    if not isinstance(record, dict):
+        return {}, (f"{TASK_FILE} holds no object",)
+    return record, ()
+
+
+def _text(value: Any) -> str:
+    """A task id may be written as a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value).strip()
+
+
+def surroundings(place: TaskRoot, folder: Path) -> tuple[dict[str, str], list[str]]:
+    """``knowledge`` and ``video`` of a root, whole, where there are any; and warnings.
+
+    Args:
+        place: The root.
+        folder: The folder that the user named; ``workdir/`` may lie beside ``input/``.
+    """
+    texts: dict[str, str] = {}
+    warnings: list[str] = []
+    for path in (place.top / KNOWLEDGE, place.root / KNOWLEDGE):
+        if "knowledge" not in texts and inside(place.root, path):
+            try:
+                texts["knowledge"] = read_text(path)
+            except OSError as error:
+                warnings.append(f"{KNOWLEDGE} cannot be read: {error.strerror}")
+    text, more = video.find([place.root] + ([folder] if folder != place.root else []))
+    if text:
+        texts["video"] = text
+    return texts, warnings + more
+
+
+def task_of(place: TaskRoot, texts: dict[str, str]) -> Task | None:
+    """The task line that ``task.json`` asks for, without its catalog; None where there is none."""
+    if not place.has_task:
+        return None
+    return _task(place.name, place.record, texts)
+
+
+def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineError]:
+    """Each question of a file of JSON lines, or the error that stands in its place.
+
+    A question has ``id`` and ``question``; ``evidence``, ``db_id`` and ``difficulty`` are
+    read where they stand, all else is passed over (schemas/question.schema.json).
+    """
+    for raw, place, _cut in split(stream, name):
+        try:
+            record = orjson.loads(raw)
+            schema.check(record, "question", place=place)
+        except orjson.JSONDecodeError as error:
+            yield LineError(
+                f"not JSON: {error}", place=place, hint="one question as JSON on each line"
+            )
+        except LineError as error:
+            yield error
+        else:
+            yield record
+
+
+def task_from(question: Mapping[str, Any], texts: Mapping[str, str]) -> Task:
+    """The task line of one question, without its catalog."""
+    return _task(str(question["id"]), question, texts)
+
+
+def _task(task_id: str, record: Mapping[str, Any], texts: Mapping[str, str]) -> Task:
+    fields = {key: value for key in COPIED if isinstance(value := record.get(key), str) and value}
+    return cast("Task", {"kind": "task", "task_id": task_id, **fields, **texts})
+
+
+def without_question(task: Task) -> Task:
+    """The task with the error that later stages leave it alone for, where it asks nothing."""
+    if task.get("question", "").strip():
+        return task
+    message = f"{TASK_FILE} holds no question; give one with --question"
+    return {**task, "error": {"stage": "scan", "message": message}}
+
+
+def open_questions(path: str) -> IO[bytes]:
+    """Open a question file.
+
+    Raises:
+        DataError: It cannot be opened.
+    """
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        from stages.core.diagnostics import os_message
+
+        raise DataError(os_message(error), place=path) from None

@@ -1,0 +1,193 @@
+"""Read folders, data files or schema files into catalog, table and task lines.
+
+A task folder is a folder with task.json, in it or in its input/; its context/ is read with
+all folders below. In a plain folder everything is read. Data files named one by one make
+one catalog. With - or without PATH, task lines with a "root" come from stdin; other lines
+pass through.
+
+Large files are never read whole unless --exact asks for it: types come from a sample of
+head, middle and tail, and "checked" says so.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from stages.core import diagnostics
+from stages.core.errors import DataError, UsageError, WinnowError
+from stages.core.lines import Output, dump
+from stages.core.streams import STDIN, inputs, output
+
+if TYPE_CHECKING:
+    from stages.core.catalog.feed import Item, Request
+
+QUIET_REASONS = (
+    "hidden",
+    "neither data nor a document",
+    "a side file",
+    "left out by",
+    "a virtual table",
+    "a shadow table",
+)
+"""Skipped files that nobody misses: listed in the catalog line, not on stderr."""
+
+
+def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            raise click.BadParameter(f"no encoding is called {value}") from None
+    return value
+
+
+@click.command(help=__doc__)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--question", metavar="TEXT", help="Ask this of every PATH.")
+@click.option("--evidence", metavar="TEXT", help="A hint that goes with the question.")
+@click.option("--questions", metavar="FILE", help="Ask these: JSON lines of id, question, and where wanted evidence and db_id.")
+@click.option("--catalog", metavar="FILE|DIR", help="Schemas without data: a file of JSON or CREATE TABLE, or a folder of them.")
+@click.option("--task-id", metavar="ID", help="Id of the task, in place of the one it has.")
+@click.option("--exact", is_flag=True, help="Count all rows, even where that reads whole files.")
+@click.option("--sample-rows", type=click.IntRange(0, 1000), default=2, show_default=True, help="First rows to show.")
+@click.option("--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Distinct values to show for a column.")
+@click.option("--cell", type=click.IntRange(1), default=80, show_default=True, help="Characters of a value to show.")
+@click.option("--encoding", metavar="NAME", callback=_encoding, help="Encoding of text files, where the guess is wrong.")
+@click.option("--hide-values", multiple=True, metavar="PATTERN", help="Show no values of columns like this (column or table.column); repeatable.")
+@click.option("--no-values", is_flag=True, help="Show no values at all.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this; repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files like this; repeatable.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of what this writes, and end.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, renamed into place at the end.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say more: every warning.")
+def scan(**values: Any) -> None:
+    """Write the lines of everything named, and end with the status of the worst of it."""
+    diagnostics.begin("winnow scan", quiet=values["quiet"], verbose=values["verbose"])
+    if values["schema"]:
+        click.echo(orjson.dumps(_schema(), option=orjson.OPT_INDENT_2))
+        return
+    request = _request(values)
+    with ExitStack() as stack, output(values["output"]) as out:
+        _write(_items(request, values, stack), out)
+    diagnostics.finish()
+    if diagnostics.exit_code():
+        raise SystemExit(diagnostics.exit_code())
+
+
+def _schema() -> dict[str, Any]:
+    from stages.core import schema
+
+    return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}
+
+
+def _request(values: Mapping[str, Any]) -> Request:
+    from stages.core.catalog import ScanOptions
+    from stages.core.catalog.feed import Request
+    from stages.core.catalog.schema_files import SchemaFolder
+
+    _check(values)
+    options = ScanOptions(
+        sample_rows=values["sample_rows"],
+        examples=values["examples"],
+        cell=values["cell"],
+        exact=values["exact"],
+        encoding=values["encoding"],
+        values=not values["no_values"],
+        hide=tuple(values["hide_values"]),
+    )
+    return Request(
+        paths=tuple(path for path in values["paths"] if path != STDIN),
+        schemas=SchemaFolder(values["catalog"], options) if values["catalog"] else None,
+        question=values["question"] or "",
+        evidence=values["evidence"] or "",
+        task_id=values["task_id"] or "",
+        options=options,
+        include=values["include"],
+        exclude=values["exclude"],
+    )
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    if values["questions"] and (values["question"] or values["task_id"] or values["evidence"]):
+        raise UsageError("--questions goes without --question, --evidence and --task-id",
+                         hint="put them into the file of questions")
+    if values["question"] is not None and not values["question"].strip():
+        raise UsageError("--question is empty", hint="ask something")
+    if values["task_id"] and len(values["paths"]) > 1:
+        raise UsageError("--task-id names one task, and there are several PATHs", hint="scan one at a time")
+    if _reads_lines(values) and (values["question"] or values["questions"]):
+        raise UsageError("a question needs a PATH or a --catalog", hint="name a folder, or put the question on the task line")
+
+
+def _reads_lines(values: Mapping[str, Any]) -> bool:
+    return STDIN in values["paths"] or not (values["paths"] or values["catalog"])
+
+
+def _items(request: Request, values: Mapping[str, Any], stack: ExitStack) -> Iterator[Item]:
+    from stages.core.catalog import feed, tasks
+
+    if values["questions"]:
+        if values["questions"] == STDIN:
+            stream, name = next(iter(inputs([STDIN])))
+        else:
+            stream, name = stack.enter_context(tasks.open_questions(values["questions"])), values["questions"]
+        yield from feed.many_tasks(request, tasks.questions(stream, name))
+        return
+    yield from feed.own_tasks(request)
+    if _reads_lines(values):
+        for stream, name in inputs([STDIN] if values["paths"] else []):
+            yield from feed.from_lines(stream, name, request)
+
+
+def _write(items: Iterator[Item], out: Output) -> None:
+    """Write lines, report the rest, and say in the end how much there was."""
+    from stages.core.catalog.feed import Note
+
+    counts: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, WinnowError):
+            diagnostics.error(item)
+        elif isinstance(item, Note):
+            diagnostics.note(item.text)
+        elif isinstance(item, bytes):
+            out.write(item)
+        else:
+            out.write(_line(item))
+            counts[item["kind"]] += 1
+            _warn(item)
+            diagnostics.progress(counts["table"], None, "tables")
+    diagnostics.note(f"{_many(counts['catalog'], 'catalog')}, {_many(counts['table'], 'table')}, {_many(counts['task'], 'task')}")
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    try:
+        return dump(record)
+    except orjson.JSONEncodeError as error:
+        raise DataError(f"cannot be written as JSON: {error}", place=str(record.get("name", ""))) from None
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _warn(record: Mapping[str, Any]) -> None:
+    """Say what was left out or looks odd about a catalog or a table."""
+    for item in record.get("skipped", ()) if record["kind"] == "catalog" else ():
+        if not item["reason"].startswith(QUIET_REASONS):
+            diagnostics.warn(WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}"))
+    if record["kind"] == "task":
+        return
+    place = record.get("describe_key") or record["name"]
+    if record.get("error"):
+        diagnostics.warn(WinnowError(record["error"], place=place))
+    for warning in record.get("warnings", ()):
+        diagnostics.warn(WinnowError(warning, place=place))
