@@ -1,0 +1,208 @@
+"""`Database`: one catalog's tables, open to one read-only statement at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from stages.core.errors import SqlRefused, UsageError
+from stages.core.records import Catalog, Table
+from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.names import Names, shown
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from stages.core.sandbox.engine import Engine
+    from stages.core.sandbox.gate import Checked
+    from stages.core.sandbox.store import Load, Progress
+
+FIRST_ROWS = 5
+
+
+class Database:
+    """Runs model-written SQL over the tables of one catalog, without trusting it.
+
+    Every table answers, folded or not, by its canonical name and its aliases. Safe to share
+    between threads: statements run one after the other. A statement that is stopped costs
+    the next one the start of a process, about 0.15 s, and nothing else.
+
+    Args:
+        catalog: The catalog line.
+        tables: Its table lines.
+        limits: What a statement may cost.
+        cache: Folder for the loaded tables; None is the user's cache folder.
+        root: Folder that the table lines are relative to; None is the catalog's own.
+        load: Loads one table; None is the catalog reader, so that what is queried is what
+            was scanned.
+        progress: Told the name of each table that has to be loaded.
+        sample: Whether tables of sources over `Limits.materialise` answer with the sample rows
+            of their lines, which ``repairs`` then says, instead of being refused.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        tables: Sequence[Table],
+        *,
+        limits: Limits | None = None,
+        cache: Path | None = None,
+        root: Path | None = None,
+        load: Load | None = None,
+        progress: Progress | None = None,
+        sample: bool = False,
+    ) -> None:
+        self.catalog = catalog
+        self.names = Names(tables)
+        self.limits = limits or Limits()
+        given = catalog.get("root")
+        self._root = root or (Path(given) if given else None)
+        self._cache, self._load, self._progress, self._sample = cache, load, progress, sample
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def query(self, sql: str, *, dialect: str | None = None, rows: int | None = None) -> Answer:
+        """The rows of one query, or the answer to DESCRIBE, SHOW TABLES or SUMMARIZE.
+
+        Args:
+            sql: One statement.
+            dialect: What it is written in, when not in DuckDB's dialect.
+            rows: Most rows to give back; None is the limit's default.
+
+        Returns:
+            Rows in a full order; the same statement gives the same answer every time.
+
+        Raises:
+            SqlRefused: It is not one harmless query over the catalog's tables.
+            SqlFailed: The engine cannot run it.
+            SqlLimit: It passed a limit; the next statement runs all the same.
+            UsageError: More rows than the limits allow, or an unknown dialect.
+        """
+        count = self.limits.rows if rows is None else rows
+        if not 0 <= count <= self.limits.max_rows:
+            raise UsageError(f"{count} rows asked for", hint=f"0 to {self.limits.max_rows}")
+        with self._lock:
+            return self._answer(sql, dialect, count)
+
+    def tables(self) -> Answer:
+        """All tables, from the catalog."""
+        from stages.core.sandbox import dictionary
+
+        return dictionary.tables(self.names)
+
+    def schema(self, name: str) -> tuple[Answer, Answer | None]:
+        """The columns of one table from the catalog, and its first rows where there is data.
+
+        Raises:
+            SqlRefused: There is no such table; with the nearest names.
+            SqlError: The rows cannot be read.
+        """
+        from stages.core.sandbox import dictionary
+
+        table = dictionary.named([name.strip().strip('"`')], self.names)
+        columns = dictionary.columns(table)
+        if not self.has_data(table):
+            return columns, None
+        quoted = table["name"].replace('"', '""')
+        return columns, self.query(f'SELECT * FROM "{quoted}" LIMIT {FIRST_ROWS}')
+
+    def has_data(self, table: Table) -> bool:
+        """Whether rows of the table can be asked for; not so in a catalog made from DDL."""
+        return self._root is not None and "path" in table.get("source", {})
+
+    def close(self) -> None:
+        """End the child process, if there is one."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _answer(self, sql: str, dialect: str | None, rows: int) -> Answer:
+        from stages.core.sandbox import dictionary, gate
+
+        tree, notes = gate.read(sql, self.names, self.limits, dialect)
+        kind, about = dictionary.asked(tree, self.names)
+        if kind == "tables":
+            return _first(dictionary.tables(self.names), rows)
+        if kind == "columns" and isinstance(about, dict):
+            return _first(dictionary.columns(about), rows)
+        query = tree if not kind else _selected(about)
+        checked = gate.check(query, self.names, self.limits, notes)
+        return self._run(checked, kind, rows)
+
+    def _run(self, checked: Checked, kind: str, rows: int) -> Answer:
+        """Run a checked query, or describe or sum up its columns."""
+        from stages.core.sandbox import dictionary, messages
+        from stages.core.sandbox.worker import EngineError
+
+        engine = self._engine_for(checked.tables)
+        try:
+            if not kind:
+                return engine.run(checked, rows)
+            head, types = engine.describe(checked)
+            if kind == "columns":
+                pairs = tuple(zip(head, types, strict=True))
+                return _first(Answer(("column", "type"), ("VARCHAR", "VARCHAR"), pairs), rows)
+            return engine.run(
+                replace(checked, tree=dictionary.summary(checked.tree, head, types)), rows
+            )
+        except EngineError as error:
+            raise messages.fit(error, self.names, checked.tables, _given(checked)) from None
+
+    def _engine_for(self, tables: Sequence[Table]) -> Engine:
+        """The engine that holds these tables; one statement cannot reach two of them."""
+        servers = {table.get("source", {}).get("url", "") for table in tables} - {""}
+        if servers:
+            raise SqlRefused(
+                f"{shown(tables[0]['name'])} is on a server, which cannot be queried yet",
+                hint="use tables of files",
+            )
+        if self._engine is None:
+            self._engine = self._duck_engine()
+        return self._engine
+
+    def _duck_engine(self) -> Engine:
+        from stages.core.catalog import load_table
+        from stages.core.sandbox.engine import DuckEngine
+        from stages.core.sandbox.store import Store, cache_folder
+
+        load = self._load or load_table
+        cache = self._cache or cache_folder()
+        store = Store(self._root, self.limits, cache, load, self._progress, self._sample)
+        return DuckEngine(store, self.names.tables, self.limits)
+
+
+def _selected(about: Any) -> exp.Expr:
+    """The query that reads all of what DESCRIBE or SUMMARIZE is about."""
+    from sqlglot import exp
+
+    if isinstance(about, dict):
+        return exp.select("*").from_(exp.Table(this=exp.to_identifier(about["name"], quoted=True)))
+    tree: exp.Expr = about
+    return tree
+
+
+def _given(checked: Checked) -> list[str]:
+    """Names that the statement gives to columns."""
+    from sqlglot import exp
+
+    return [alias.alias for alias in checked.tree.find_all(exp.Alias) if alias.alias]
+
+
+def _first(answer: Answer, rows: int) -> Answer:
+    return replace(answer, rows=answer.rows[:rows], truncated=len(answer.rows) > rows)

@@ -1,0 +1,93 @@
+"""Statements written for another engine, rewritten for DuckDB by sqlglot.
+
+What differs in meaning between engines and not in spelling is settled here where the types
+of the catalog decide it: division of integers (SQLite and PostgreSQL cut it, DuckDB does
+not), and LIKE without regard to case (SQLite, MySQL).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from stages.core.errors import SqlRefused
+from stages.core.sandbox import grammar
+from stages.core.sandbox.names import Names, fold
+
+_CASELESS_LIKE = ("sqlite", "mysql")
+_WHOLE_DIVISION = ("sqlite", "postgres")
+_WHOLE_TYPES = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+)
+
+
+def to_duckdb(tree: exp.Expr, source: str, names: Names) -> exp.Expr:
+    """The statement as a DuckDB tree.
+
+    Args:
+        tree: Parsed in the dialect of `source`; a query is changed in place.
+        source: One of `grammar.DIALECTS`.
+        names: For the types of columns.
+
+    Raises:
+        SqlRefused: It has no counterpart.
+    """
+    if isinstance(tree, exp.Query):
+        if source in _CASELESS_LIKE:
+            for like in list(tree.find_all(exp.Like)):
+                like.replace(exp.ILike(**like.args))
+        if source in _WHOLE_DIVISION:
+            _cut_divisions(tree, names, null_by_zero=source == "sqlite")
+    try:
+        text = tree.sql(dialect="duckdb")
+    except (SqlglotError, ValueError):
+        raise SqlRefused(
+            f"this {source} statement has no DuckDB form", hint="write DuckDB SQL"
+        ) from None
+    return grammar.parse(text)
+
+
+def _cut_divisions(tree: exp.Query, names: Names, *, null_by_zero: bool) -> None:
+    """Make ``/`` between whole numbers ``//``, innermost first; both cut towards zero."""
+    whole = _whole_columns(tree, names)
+    for node in reversed(list(tree.find_all(exp.Div))):
+        if _whole(node.this, whole) and _whole(node.expression, whole):
+            by = node.expression.copy()
+            if null_by_zero and not isinstance(by, exp.Literal):
+                by = exp.Nullif(this=by, expression=exp.Literal.number(0))
+            node.replace(exp.IntDiv(this=node.this.copy(), expression=by))
+
+
+def _whole_columns(tree: exp.Query, names: Names) -> set[str]:
+    """Folded names of columns that are whole numbers in every table of the statement."""
+    kinds: dict[str, set[bool]] = {}
+    for node in tree.find_all(exp.Table):
+        found, _ = names.find([part.name for part in node.parts])
+        for column in found["columns"] if found else ():
+            kinds.setdefault(fold(column["name"]), set()).add(column["type"] in _WHOLE_TYPES)
+    return {name for name, kind in kinds.items() if kind == {True}}
+
+
+def _whole(node: exp.Expr, columns: set[str]) -> bool:
+    """Whether an expression is known to be a whole number; unknown is not."""
+    if isinstance(node, exp.Literal):
+        return node.is_int
+    if isinstance(node, exp.Column):
+        return fold(node.name) in columns
+    if isinstance(node, exp.Cast):
+        return bool(node.to.is_type(*exp.DataType.INTEGER_TYPES))
+    if isinstance(node, exp.Count | exp.Length | exp.IntDiv):
+        return True
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod):
+        return _whole(node.this, columns) and _whole(node.expression, columns)
+    if isinstance(node, exp.Paren | exp.Neg | exp.Sum | exp.Max | exp.Min | exp.Abs | exp.Distinct):
+        return _whole(node.this, columns)
+    return False

@@ -1,0 +1,137 @@
+"""Answers as text: for a terminal, for a spreadsheet, for jq, for a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from stages.core.sandbox.limits import Answer
+from stages.core.text import visible
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+FORMATS = ("table", "csv", "json", "jsonl", "markdown")
+PLAIN_WIDTH = 100_000
+_NUMBERS = (int, float, Decimal)
+_LARGEST = 2**63
+
+
+def render(answers: Sequence[Answer], form: str, *, terminal: bool = False) -> bytes:
+    """One answer or more in one of the `FORMATS`.
+
+    Args:
+        answers: Several are set apart by an empty line; in JSON they are an array of arrays.
+        form: Where values are read by programs (csv, json, jsonl) they come as they are;
+            where they are read by people they are neutralised.
+        terminal: Whether a table may be as wide as the terminal and coloured.
+    """
+    if form == "json":
+        arrays = [list(_objects(answer)) for answer in answers]
+        whole = arrays[0] if len(arrays) == 1 else arrays
+        return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    makers = {"csv": _csv, "jsonl": _json_lines, "markdown": _markdown}
+    if form == "table":
+        return b"\n".join(_table(answer, terminal) for answer in answers)
+    apart = b"" if form == "jsonl" else b"\n"
+    return apart.join(makers[form](answer) for answer in answers)
+
+
+def plain(cell: Any) -> str:
+    """A cell as text: numbers in full, true and false, nothing for null."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return str(cell)
+
+
+def _csv(answer: Answer) -> bytes:
+    """RFC 4180 with line feeds; null is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(answer.columns)
+    writer.writerows([plain(cell) for cell in row] for row in answer.rows)
+    return _encoded(text.getvalue())
+
+
+def _json_lines(answer: Answer) -> bytes:
+    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer))
+
+
+def _objects(answer: Answer) -> Iterator[dict[str, Any]]:
+    names = list(_distinct(answer.columns))
+    for row in answer.rows:
+        yield {name: _json(cell) for name, cell in zip(names, row, strict=True)}
+
+
+def _distinct(names: Sequence[str]) -> Iterator[str]:
+    """Names as keys: a repeated one gets ``_2``, ``_3`` and so on."""
+    used: set[str] = set()
+    for name in names:
+        key, number = name, 1
+        while key in used:
+            number += 1
+            key = f"{name}_{number}"
+        used.add(key)
+        yield key
+
+
+def _json(cell: Any) -> Any:
+    """A cell for orjson: exact numbers as they are written, what JSON has no number for as text."""
+    if isinstance(cell, bool) or cell is None:
+        return cell
+    if isinstance(cell, Decimal) or (isinstance(cell, int) and not -_LARGEST <= cell < _LARGEST):
+        return orjson.Fragment(str(cell))
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return str(cell)
+    return cell if isinstance(cell, _NUMBERS) else _encoded(str(cell)).decode()
+
+
+def _markdown(answer: Answer) -> bytes:
+    lines = [_markdown_row(answer.columns), "|" + " --- |" * len(answer.columns)]
+    lines += [_markdown_row([plain(cell) for cell in row]) for row in answer.rows]
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _table(answer: Answer, terminal: bool) -> bytes:
+    from rich.console import Console
+
+    out = io.StringIO()
+    width = None if terminal else PLAIN_WIDTH
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    console = Console(file=out, width=width, force_terminal=colour, highlight=False, markup=False)
+    console.print(_grid(answer))
+    return out.getvalue().encode()
+
+
+def _grid(answer: Answer) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, name in enumerate(answer.columns):
+        cells = [row[number] for row in answer.rows if row[number] is not None]
+        right = bool(cells) and all(isinstance(cell, _NUMBERS) for cell in cells)
+        grid.add_column(Text(visible(name)), justify="right" if right else "left", overflow="fold")
+    for row in answer.rows:
+        grid.add_row(
+            *(Text("NULL", "dim") if cell is None else Text(visible(plain(cell))) for cell in row)
+        )
+    return grid
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

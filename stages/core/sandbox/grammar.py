@@ -1,0 +1,71 @@
+"""The parser, with its logging kept off stderr and its errors made short."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+
+from stages.core.errors import SqlLimit, SqlRefused
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
+ONE_QUERY = "write one SELECT"
+
+
+class Functions(NamedTuple):
+    """What may be called: by engine name in expressions and in FROM, and sqlglot classes."""
+
+    scalar: frozenset[str]
+    table: frozenset[str]
+    syntax: frozenset[str]
+
+
+@cache
+def functions() -> Functions:
+    """The allow-list, read from ``functions.toml`` beside this file."""
+    import tomllib
+
+    text = resources.files("stages.core.sandbox").joinpath("functions.toml").read_text("utf-8")
+    lists = tomllib.loads(text)
+    return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
+
+
+def parse(sql: str, dialect: str = "duckdb") -> exp.Expr:
+    """The one statement in the text.
+
+    Raises:
+        SqlRefused: None, more than one, or not SQL.
+        SqlLimit: Nested too deeply to be read.
+    """
+    try:
+        parsed = sqlglot.parse(sql, read=dialect, error_level=ErrorLevel.IMMEDIATE)
+    except RecursionError:
+        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
+    except ParseError as error:
+        raise SqlRefused(_where(error), hint="check quotes, commas and brackets") from None
+    except (SqlglotError, ValueError) as error:
+        raise SqlRefused("not SQL that can be read", hint=_short(error)) from None
+    statements = [tree for tree in parsed if tree is not None and type(tree) is not exp.Semicolon]
+    if not statements:
+        raise SqlRefused("no statement", hint=ONE_QUERY)
+    if len(statements) > 1:
+        raise SqlRefused(f"{len(statements)} statements", hint="send one at a time")
+    return statements[0]
+
+
+def _where(error: ParseError) -> str:
+    found = error.errors[0] if error.errors else {}
+    line, column = found.get("line"), found.get("col")
+    place = f" at line {line}, column {column}" if line else ""
+    return f"syntax error{place}"
+
+
+def _short(error: Exception) -> str:
+    return str(error).partition("\n")[0][:100]

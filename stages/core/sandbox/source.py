@@ -1,0 +1,102 @@
+"""From what is named on a command line to one catalog and its tables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from stages.core.errors import DataError, UsageError
+from stages.core.lines import KINDS, Broken, Library, Shelf
+from stages.core.records import Catalog, Table
+from stages.core.streams import STDIN, inputs
+
+Opened = tuple[Catalog, list[Table]]
+LISTED = 10
+
+
+def open_source(place: str, *, name: str | None = None, hide: tuple[str, ...] = ()) -> Opened:
+    """The catalog of a file of lines, a folder, or a data file.
+
+    Args:
+        place: A path, or ``-`` for lines on stdin.
+        name: Name or id of the catalog, where a file of lines holds several.
+        hide: Patterns of columns that show no values, for what is scanned here.
+
+    Raises:
+        UsageError: Several catalogs and no name; a server, which cannot be opened yet.
+        DataError: Not there, not readable, or no catalog in it.
+    """
+    if "://" in place:
+        raise UsageError("servers cannot be queried yet", hint="give a file or a folder")
+    if place == STDIN:
+        return _from_lines(inputs([STDIN]), place, name)
+    path = Path(place)
+    if path.is_dir():
+        return _scanned(path, hide)
+    if not path.exists():
+        raise DataError("no such file or folder", place=place, hint="check the path")
+    if _holds_lines(path):
+        return _from_lines(inputs([place]), place, name)
+    return _scanned(path, hide)
+
+
+def shelves(sources: Iterable[tuple[IO[bytes], str]]) -> list[Shelf]:
+    """Every catalog of a stream of lines, in order, its tables included.
+
+    Raises:
+        LineError: A line is broken; what is queried must not be less than what is there.
+    """
+    library = Library()
+    for item in library.read(sources):
+        if isinstance(item, Broken):
+            raise item.error
+    return [shelf for shelf in library.shelves.values() if shelf.tables or shelf.line]
+
+
+def _from_lines(sources: Iterable[tuple[IO[bytes], str]], place: str, name: str | None) -> Opened:
+    found = shelves(sources)
+    if not found:
+        raise DataError("no catalog in it", place=place, hint="start with `winnow scan`")
+    shelf = _chosen(found, place, name)
+    return shelf.catalog, shelf.records
+
+
+def _chosen(found: list[Shelf], place: str, name: str | None) -> Shelf:
+    if name is None and len(found) == 1:
+        return found[0]
+    names = [shelf.catalog["name"] for shelf in found]
+    told = ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
+    if name is None:
+        raise UsageError(f"{place} holds {len(found)} catalogs", hint=f"--catalog: {told}")
+    fitting = [shelf for shelf in found if name in (shelf.id, shelf.catalog["name"])]
+    if len(fitting) != 1:
+        what = "no catalog" if not fitting else f"{len(fitting)} catalogs"
+        raise UsageError(f"{what} named {name} in {place}", hint=f"--catalog: {told}")
+    return fitting[0]
+
+
+def _holds_lines(path: Path) -> bool:
+    """Whether the first line is one of the three kinds of line."""
+    with open(path, "rb") as file:
+        head = io.BytesIO(file.read(1 << 20)).readline()
+    try:
+        first: Any = orjson.loads(head.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError:
+        return b'"kind":"table"' in head[:200] or b'"kind":"catalog"' in head[:200]
+    return isinstance(first, dict) and first.get("kind") in KINDS
+
+
+def _scanned(path: Path, hide: tuple[str, ...]) -> Opened:
+    from stages.core.catalog import ScanOptions, scan_files, scan_root
+
+    options = ScanOptions(hide=hide)
+    result = scan_root(path, options) if path.is_dir() else scan_files([path], options)
+    if not result.tables:
+        raise DataError(
+            "no table in it", place=str(path), hint="`winnow scan` says what was skipped"
+        )
+    return result.catalog, result.tables

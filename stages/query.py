@@ -1,0 +1,199 @@
+"""Run one read-only SQL statement over a catalog, or look at its tables.
+
+SOURCE is a file of lines that `winnow scan` wrote, a folder, a data file, or - for lines on
+stdin. Every table answers, folded or not, by its canonical name and its aliases.
+
+The statement is DuckDB SQL, or of another --dialect. It comes from --sql, after SOURCE, or
+from stdin where - stands in its place or nothing does. Instead of a statement:
+
+\b
+    \\tables         all tables
+    \\schema NAME    columns of one table, and its first rows
+
+One query at a time, with no way to files, settings or anything that changes data. Rows come in
+a full order, now() and current_date stand at a fixed time and samples and random numbers are
+refused, so that the same statement gives the same answer every time. What was mended in a
+statement is told on stderr.
+
+\b
+    winnow query build/task_15.scan.jsonl '\\tables'
+    winnow query examples/task_15 "SELECT day, count(*) FROM employee_attendance GROUP BY day"
+    winnow scan examples/task_15 | winnow query --sql 'SELECT * FROM employees' --format jsonl
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stages.core import diagnostics
+from stages.core.errors import UsageError
+from stages.core.sandbox.limits import Answer, Limits
+from stages.core.streams import STDIN, output
+
+FORMATS = ("table", "csv", "json", "jsonl", "markdown")
+DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
+_DEFAULT = Limits()
+
+
+def _limit(
+    name: str, help_: str, *, metavar: str = "N", least: int = 1, option: str = ""
+) -> click.Option:
+    """An option that sets one limit; its default is the limit's own."""
+    default = getattr(_DEFAULT, name)
+    kind = click.FloatRange(0.1) if isinstance(default, float) else click.IntRange(least)
+    flag = option or f"--{name.replace('_', '-')}"
+    return click.Option(
+        [flag, name], type=kind, default=default, show_default=True, metavar=metavar, help=help_
+    )
+
+
+LIMITS = (
+    _limit("rows", "Most rows to show.", least=0),
+    _limit("cell", "Most characters of a cell."),
+    _limit("seconds", "Time for the statement.", metavar="SECONDS", option="--timeout"),
+    _limit("memory", "Memory for the statement.", metavar="MB", least=64),
+    _limit("sql", "Most characters of the statement.", option="--max-sql"),
+    _limit("tables", "Most table references in the statement.", option="--max-tables"),
+    _limit("materialise", "Largest source that is loaded.", metavar="BYTES"),
+    _limit(
+        "load_seconds",
+        "Time for loading a table, once.",
+        metavar="SECONDS",
+        option="--load-timeout",
+    ),
+    click.Option(
+        ["--clock"],
+        default=_DEFAULT.clock,
+        show_default=True,
+        metavar="TIME",
+        help="What now() and current_date say, UTC.",
+    ),
+)
+
+
+def _with_limits(command: click.Command) -> click.Command:
+    command.params.extend(LIMITS)
+    return command
+
+
+@_with_limits
+@click.command(help=__doc__)
+@click.argument("source", nargs=-1, type=click.Path(allow_dash=True), metavar="SOURCE [SQL | -]")
+@click.option("--sql", "statement", metavar="SQL", help="The statement.")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="What the statement is written in.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="table on a terminal, csv elsewhere, unless given.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="Write to FILE, renamed into place at the end.",
+)
+@click.option(
+    "--root",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that the catalog's paths are relative to, where it has moved.",
+)
+@click.option("--catalog", metavar="NAME", help="Which catalog, where SOURCE holds several.")
+@click.option(
+    "--hide-values",
+    "hide",
+    multiple=True,
+    metavar="PATTERN",
+    help="Columns that cannot be read, where SOURCE is scanned now.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say more.")
+def query(
+    source: tuple[str, ...], statement: str | None, quiet: bool, verbose: bool, **options: Any
+) -> None:
+    """Answer one statement."""
+    diagnostics.begin("winnow query", quiet=quiet, verbose=verbose)
+    place, sql = _asked(source, statement)
+    answers = _answers(place, sql, options)
+    terminal = options["path"] is None and sys.stdout is not None and sys.stdout.isatty()
+    _write(answers, options["form"] or ("table" if terminal else "csv"), options["path"], terminal)
+    _tell(answers)
+
+
+def _asked(source: tuple[str, ...], statement: str | None) -> tuple[str, str]:
+    """The source and the statement, wherever each of them came from.
+
+    Raises:
+        UsageError: Too much, too little, or both from stdin.
+    """
+    if len(source) > (1 if statement is not None else 2):
+        raise UsageError("one source and one statement", hint="put the statement in quotes")
+    if statement is not None:
+        return (source[0] if source else STDIN), statement
+    if not source or source == (STDIN,):
+        raise UsageError("no statement", hint="give --sql, or a source")
+    if len(source) == 2 and STDIN not in source:
+        return source[0], source[1]
+    if source == (STDIN, STDIN):
+        raise UsageError("source and statement cannot both come from stdin", hint="give --sql")
+    place = next(word for word in source if word != STDIN)
+    return place, _typed(len(source) == 2)
+
+
+def _typed(asked_for: bool) -> str:
+    """The statement from stdin."""
+    if sys.stdin is None or (sys.stdin.isatty() and not asked_for):
+        raise UsageError("no statement", hint="give it with --sql, after the source, or on stdin")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _answers(place: str, sql: str, options: Mapping[str, Any]) -> list[Answer]:
+    from stages.core.sandbox.database import Database
+    from stages.core.sandbox.source import open_source
+
+    catalog, tables = open_source(place, name=options["catalog"], hide=options["hide"])
+    names = [item.name for item in fields(Limits) if item.name in options]
+    limits = replace(_DEFAULT, **{name: options[name] for name in names})
+    limits = replace(limits, max_rows=max(limits.max_rows, limits.rows))
+    with Database(
+        catalog, tables, limits=limits, root=options["root"], progress=_loading
+    ) as database:
+        word, _, rest = sql.strip().rstrip(";").partition(" ")
+        if word == "\\tables":
+            return [database.tables()]
+        if word == "\\schema":
+            if not rest.strip():
+                raise UsageError("\\schema needs the name of a table", hint="\\tables lists them")
+            return [answer for answer in database.schema(rest) if answer is not None]
+        if word.startswith("\\"):
+            raise UsageError(f"no command {word}", hint="\\tables or \\schema NAME")
+        return [database.query(sql, dialect=options["dialect"])]
+
+
+def _loading(name: str) -> None:
+    diagnostics.progress(0, None, f"loading {name}")
+
+
+def _write(answers: list[Answer], form: str, path: str | None, terminal: bool) -> None:
+    from stages.core.sandbox.formats import render
+
+    with output(path) as out:
+        out.write(render(answers, form, terminal=terminal))
+
+
+def _tell(answers: list[Answer]) -> None:
+    """Say on stderr what was mended, and that there is more."""
+    for answer in answers:
+        for repair in answer.repairs:
+            diagnostics.note(repair)
+        if answer.truncated:
+            diagnostics.note(f"the first {len(answer.rows)} rows; --rows shows more")

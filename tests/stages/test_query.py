@@ -1,0 +1,187 @@
+"""`winnow query` from the outside: where the statement comes from, what comes out, what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from stages.core.sandbox import formats
+from stages.core.sandbox.limits import Answer
+from tests.core.sandbox_kit import write_root
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with data, a file of lines made from it, and a cache of its own."""
+    folder = tmp_path_factory.mktemp("query")
+    write_root(folder / "data")
+    lines = winnow(folder, "scan", "data").stdout
+    (folder / "s.jsonl").write_bytes(lines)
+    return folder
+
+
+def winnow(folder, *args, stdin=b""):
+    environment = {**os.environ, "WINNOW_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "stages.cli", *args], input=stdin, capture_output=True, cwd=folder,
+        env=environment, check=False, timeout=60,
+    )
+
+
+COUNT = "SELECT count(*) AS n FROM dept"
+
+
+@pytest.mark.parametrize(("args", "stdin"), [
+    (["s.jsonl", "--sql", COUNT], b""),
+    (["--sql", COUNT, "s.jsonl"], b""),
+    (["s.jsonl", COUNT], b""),
+    (["s.jsonl", "-"], COUNT.encode()),
+    (["-", "s.jsonl"], COUNT.encode()),
+    (["s.jsonl"], COUNT.encode()),
+    (["data", COUNT], b""),
+    (["data/dept.csv", COUNT], b""),
+    (["s.jsonl", COUNT, "--root", "data"], b""),
+    (["s.jsonl", COUNT, "--catalog", "data"], b""),
+    (["s.jsonl", "--dialect", "mysql", "--sql", "SELECT COUNT(*) AS `n` FROM `dept`"], b""),
+])
+def test_statement_and_source_come_from_where_they_come(place, args, stdin):
+    done = winnow(place, "query", *args, stdin=stdin)
+    assert (done.returncode, done.stdout) == (0, b"n\n3\n"), done.stderr
+
+
+def test_lines_on_stdin(place):
+    lines = (place / "s.jsonl").read_bytes()
+    for args in ([], ["-"]):
+        assert winnow(place, "query", *args, "--sql", COUNT, stdin=lines).stdout == b"n\n3\n"
+
+
+def test_tables_and_schema(place):
+    done = winnow(place, "query", "s.jsonl", "\\tables")
+    assert done.stdout.decode().splitlines()[0] == "table,rows,columns,source"
+    done = winnow(place, "query", "s.jsonl", "\\schema Dept", "--format", "json")
+    columns, rows = json.loads(done.stdout)
+    assert [column["column"] for column in columns] == ["dept_id", "name"]
+    assert rows == [{"dept_id": 1, "name": "Sales"}, {"dept_id": 2, "name": "IT"}, {"dept_id": 3, "name": "Legal"}]
+
+
+ANSWERED = "SELECT 1 AS a, 2.50::DECIMAL(4,2) AS b, NULL AS c, 'x|y' AS d, true AS e, DATE '2020-01-02' AS f"
+
+
+@pytest.mark.parametrize(("form", "wanted"), [
+    ("csv", "a,b,c,d,e,f\n1,2.50,,x|y,true,2020-01-02\n"),
+    ("jsonl", '{"a":1,"b":2.50,"c":null,"d":"x|y","e":true,"f":"2020-01-02"}\n'),
+    ("markdown", "| a | b | c | d | e | f |\n| --- | --- | --- | --- | --- | --- |\n| 1 | 2.50 |  | x\\|y | true | 2020-01-02 |\n"),
+])
+def test_formats(place, form, wanted):
+    assert winnow(place, "query", "s.jsonl", ANSWERED, "--format", form).stdout.decode() == wanted
+
+
+def test_a_table_for_people(place):
+    out = winnow(place, "query", "s.jsonl", ANSWERED, "--format", "table").stdout.decode()
+    assert "NULL" in out
+    assert "\x1b" not in out
+    assert len(out.splitlines()) == 3
+
+
+def test_output_goes_to_a_file(place):
+    done = winnow(place, "query", "s.jsonl", COUNT, "-o", "out.csv")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert (place / "out.csv").read_bytes() == b"n\n3\n"
+
+
+def test_what_is_left_out_and_mended_is_told(place):
+    done = winnow(place, "query", "s.jsonl", "SELECT `name`, current_date AS d FROM dept", "--rows", "2")
+    said = done.stderr.decode()
+    assert len(done.stdout.splitlines()) == 3
+    assert "the first 2 rows; --rows shows more" in said
+    assert "backticks" in said
+    assert "the clock stands at" in said
+    assert winnow(place, "query", "-q", "s.jsonl", "SELECT `name` FROM dept", "--rows", "2").stderr == b""
+
+
+def test_limits_are_options(place):
+    def says(*args):
+        done = winnow(place, "query", "s.jsonl", *args)
+        assert done.returncode == 1
+        return done.stderr.decode()
+
+    assert "0.3 s, the time limit" in says("SELECT sum(range) FROM range(1000000000000)", "--timeout", "0.3")
+    assert "the limit is 10" in says(COUNT, "--max-sql", "10")
+    assert "the limit is 1" in says("FROM dept a, dept b", "--max-tables", "1")
+    assert "64 MB, the memory limit" in says("SELECT length(repeat('x', 1000000000))", "--memory", "64")
+    assert "--materialise" in says("SELECT * FROM employees", "--materialise", "5")
+    done = winnow(place, "query", "s.jsonl", "SELECT current_date AS d, 'abcdef' AS x", "--clock", "2020-02-03 04:05:06", "--cell", "3")
+    assert done.stdout == "d,x\n202…(+7),abc…(+3)\n".encode()
+
+
+@pytest.mark.parametrize(("args", "status", "words"), [
+    (["s.jsonl", "DROP TABLE dept"], 1, "DROP refused"),
+    (["s.jsonl", "SELECT * FROM deptt"], 1, "did you mean dept?"),
+    (["s.jsonl", "\\nothing"], 2, "\\tables"),
+    (["s.jsonl", "\\schema"], 2, "needs the name"),
+    (["s.jsonl", "\\schema deptt"], 1, "did you mean dept?"),
+    (["nowhere.jsonl", COUNT], 1, "no such file"),
+    (["mysql://user@host/db", COUNT], 2, "servers"),
+    (["s.jsonl", COUNT, "more"], 2, "one source and one statement"),
+    (["-", "-"], 2, "both"),
+    ([], 2, "no statement"),
+    (["s.jsonl", COUNT, "--catalog", "other"], 2, "no catalog named other"),
+    (["s.jsonl", COUNT, "--format", "xml"], 2, "--format"),
+    (["s.jsonl", COUNT, "--rows", "-1"], 2, "--rows"),
+    (["s.jsonl", COUNT, "--root", "nowhere"], 1, "gone"),
+    (["s.jsonl", ""], 1, "no statement"),
+])
+def test_what_is_wrong_is_one_line(place, args, status, words):
+    done = winnow(place, "query", *args)
+    said = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (status, b""), said
+    assert words in said
+    assert said.count("\n") == 1
+    assert "Traceback" not in said
+
+
+def test_several_catalogs_are_told_apart(place, tmp_path):
+    line = orjson.dumps({"kind": "catalog", "v": 1, "id": "sha256:" + "0" * 64, "name": "other"}) + b"\n"
+    lines = (place / "s.jsonl").read_bytes() + line
+    done = winnow(place, "query", "--sql", COUNT, stdin=lines)
+    assert done.returncode == 2
+    assert "data, other" in done.stderr.decode()
+    assert winnow(place, "query", "--sql", COUNT, "--catalog", "data", stdin=lines).stdout == b"n\n3\n"
+
+
+def test_a_broken_line_is_no_smaller_catalog(place):
+    lines = (place / "s.jsonl").read_bytes().splitlines()
+    done = winnow(place, "query", "--sql", COUNT, stdin=lines[0] + b"\n" + lines[1][:-5] + b"\n" + lines[2] + b"\n")
+    assert done.returncode == 1
+    assert b"not JSON" in done.stderr
+
+
+def test_hidden_columns_of_a_folder(place):
+    done = winnow(place, "query", "data", "SELECT * FROM employees", "--hide-values", "salary")
+    assert done.stdout.decode().splitlines()[0] == "emp_id,Emp Name,dept_id,hired"
+
+
+HOSTILE = Answer(("a\n## x", "b", "b"), ("VARCHAR",) * 3, (("\x1b[31mred\u202e", "|", None), (float("nan"), 2**70, "\ud800")))
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_hostile_values_stay_on_their_line(form):
+    out = formats.render([HOSTILE], form).decode()
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert not any(line.startswith("##") for line in out.splitlines())
+
+
+def test_json_of_odd_values():
+    (first, second) = json.loads(formats.render([HOSTILE], "json"))
+    assert list(first) == ["a\n## x", "b", "b_2"]
+    assert first["a\n## x"] == "\x1b[31mred\u202e"
+    assert list(second.values()) == ["nan", 2**70, "?"]

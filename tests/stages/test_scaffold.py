@@ -1,0 +1,109 @@
+"""`winnow scaffold`: a solver that runs as it is, and is not written over once it is edited."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from stages.core.sandbox import workbench
+from stages.scaffold import solver_text, unedited
+from tests.core.sandbox_kit import write_root
+from tests.stages.test_query import winnow
+
+
+@pytest.fixture
+def task(tmp_path):
+    write_root(tmp_path / "task" / "context")
+    (tmp_path / "task" / "task.json").write_text('{"task_id": "task_1", "question": "How many?"}')
+    (tmp_path / "s.jsonl").write_bytes(winnow(tmp_path, "scan", "task").stdout)
+    return tmp_path
+
+
+def solve(place, edit=None):
+    """Run the solver, edited or not, from another folder and without the checkout on its path."""
+    path = place / "task" / "workdir" / "solver.py"
+    if edit:
+        path.write_text(path.read_text().replace("result = None", f"result = {edit}"))
+    return subprocess.run([sys.executable, "-W", "error", str(path)], capture_output=True, cwd="/", check=False,
+                          env={"WINNOW_CACHE": str(place / "cache"), "PATH": ""}, timeout=60)  # fmt: skip
+
+
+def test_unedited_it_runs_and_writes_nothing(task):
+    done = winnow(task, "scaffold", "s.jsonl")
+    assert (done.returncode, done.stdout) == (0, b"task/workdir/solver.py\n"), done.stderr
+    before = sorted(path.name for path in (task / "task" / "workdir").iterdir())
+    ran = solve(task)
+    assert (ran.returncode, ran.stdout) == (0, b""), ran.stderr
+    assert before == ["catalog.jsonl", "solver.py"]
+    assert sorted(path.name for path in (task / "task" / "workdir").iterdir()) == before
+
+
+@pytest.mark.parametrize(("edit", "wanted"), [
+    ('run_sql("SELECT dept_id, name FROM dept ORDER BY 1 LIMIT 2")', "dept_id,name\n1,Sales\n2,IT\n"),
+    ('run_sql("SELECT salary, hired FROM Employees WHERE emp_id = 4")', "salary,hired\n,\n"),
+    ("[{'a': 1, 'b': None}, {'a': 2.5}]", "a,b\n1,\n2.5,\n"),
+    ("(['名', 'b'], [('x,y', True)])", '名,b\n"x,y",true\n'),
+])
+def test_an_answer_is_saved_as_csv(task, edit, wanted):
+    winnow(task, "scaffold", "s.jsonl")
+    ran = solve(task, edit)
+    assert ran.returncode == 0, ran.stderr
+    assert (task / "task" / "workdir" / "prediction.csv").read_bytes() == wanted.encode()
+
+
+def test_an_edited_solver_is_left_alone(task):
+    winnow(task, "scaffold", "s.jsonl")
+    path = task / "task" / "workdir" / "solver.py"
+    assert winnow(task, "scaffold", "s.jsonl").returncode == 0
+    path.write_text(path.read_text() + "# mine\n")
+    done = winnow(task, "scaffold", "s.jsonl")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "--force" in done.stderr.decode()
+    assert path.read_text().endswith("# mine\n")
+    assert winnow(task, "scaffold", "s.jsonl", "--force").returncode == 0
+    assert unedited(path.read_bytes())
+
+
+def test_elsewhere_and_from_a_folder(task):
+    done = winnow(task, "scaffold", "task", "-o", "out")
+    assert done.stdout == b"out/solver.py\n", done.stderr
+    ran = subprocess.run([sys.executable, str(task / "out" / "solver.py")], capture_output=True, check=False,
+                         env={"WINNOW_CACHE": str(task / "cache")}, timeout=60)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert b"could not" not in ran.stderr
+
+
+def test_a_catalog_without_data_has_no_solver(task):
+    line = b'{"kind":"catalog","v":1,"id":"sha256:' + b"0" * 64 + b'","name":"bare"}\n'
+    done = winnow(task, "scaffold", "-", stdin=line)
+    assert done.returncode == 1
+    assert "the catalog has no data" in done.stderr.decode()
+
+
+def test_a_table_that_cannot_be_read_does_not_stop_the_others(task):
+    winnow(task, "scaffold", "s.jsonl")
+    (task / "task" / "context" / "dept.csv").unlink()
+    ran = solve(task, 'run_sql("SELECT count(*) AS n FROM employees")')
+    assert ran.returncode == 0, ran.stderr
+    assert b"dept" in ran.stderr
+    assert (task / "task" / "workdir" / "prediction.csv").read_text() == "n\n4\n"
+
+
+def test_a_title_cannot_end_the_docstring():
+    text = solver_text('x"""\nimport os\n', "..").decode()
+    compile(text, "solver.py", "exec")
+    assert "\nimport os" not in text
+
+
+def test_saving_keeps_the_old_answer_when_it_fails(tmp_path):
+    path = tmp_path / "prediction.csv"
+    path.write_text("old\n")
+    with pytest.raises(TypeError):
+        workbench.save(object(), path)
+    with pytest.raises(duckdb.Error):
+        workbench.save(duckdb.sql("SELECT CAST(x AS INTEGER) AS x FROM (VALUES ('a')) v(x)"), path)
+    assert path.read_text() == "old\n"
+    assert list(tmp_path.iterdir()) == [path]
