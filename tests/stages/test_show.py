@@ -1,0 +1,124 @@
+"""show: the three views, for people; nothing in the data is taken for markup."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from tests.tools import pipe, run
+
+
+@pytest.fixture(scope="module")
+def folded() -> bytes:
+    return pipe(
+        run("scan", "examples/task_15", "-q").out,
+        ["link", "-q"],
+        ["vote", "-q"],
+        ["collapse", "-q"],
+    ).out
+
+
+def edit(lines: bytes, change) -> bytes:
+    records = [orjson.loads(line) for line in lines.splitlines()]
+    for record in records:
+        change(record)
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)
+
+
+def test_overview_names_every_table_and_every_section(folded):
+    text = run("show", stdin=folded).out.decode()
+    for word in (
+        "catalog task_15",
+        "company_financials",
+        "doc_company_rules",
+        "always kept",
+        "employee_attendance",
+    ):
+        assert word in text
+    for section in ("link:", "vote:", "collapse:"):
+        assert f"  {section}" in text
+    assert "knowledge: 508 characters" in text
+
+
+def test_task_chooses_one_and_says_when_there_is_none(folded):
+    assert "task task_15" in run("show", "--task", "task_15", stdin=folded).out.decode()
+    done = run("show", "--task", "nope", stdin=folded)
+    assert done.status == 1
+    assert "no task nope" in done.err
+
+
+@pytest.mark.parametrize("name", ["company_profile", "COMPANY_PROFILE"])
+def test_why_tells_votes_reasons_evidence_and_the_end(folded, name):
+    text = run("show", "--why", name, stdin=folded).out.decode()
+    task = orjson.loads(folded.splitlines()[-1])
+    vote = task["vote"]
+    assert f"{vote['vote_tally']['company_profile']} votes" in text
+    assert vote["reasons"]["company_profile"] in text
+    listed = next(t for t in task["link"]["tables"] if t["name"] == "company_profile")
+    for evidence in listed["evidence"]:
+        assert f"link: {evidence['type']}" in text
+    assert "in the end: shown in full" in text
+
+
+def test_why_of_an_unknown_table_is_an_error(folded):
+    done = run("show", "--why", "nothing", stdin=folded)
+    assert done.status == 1
+    assert "no task has a table nothing" in done.err
+
+
+def test_always_kept_table_says_so(folded):
+    text = run("show", "--why", "doc_company_rules", stdin=folded).out.decode()
+    assert "not voted on: always keep" in text
+
+
+def test_two_files_show_what_changed(folded, tmp_path):
+    def change(record):
+        if record.get("name") == "company_profile":
+            record["description"] = "who is who"
+        if record["kind"] == "task":
+            record["pin"] = {"fold": ["company_profile"]}
+            record["vote"]["per_table"]["company_profile"] = False
+            record["vote"]["vote_tally"]["company_profile"] = "0/1"
+
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_bytes(folded)
+    new.write_bytes(run("collapse", "--stale", "-q", stdin=edit(folded, change)).out)
+    text = run("show", str(old), str(new)).out.decode()
+    assert "table company_profile differs in description" in text
+    assert "pin differs" in text
+    assert "company_profile: folded now, 1/1 -> 0/1" in text
+    assert "company_profile: folded to a line, was shown in full" in text
+    assert run("show", str(old), str(old)).out == b"nothing differs\n"
+
+
+def test_tasks_and_catalogs_only_in_one_file_are_named(folded, tmp_path):
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_bytes(folded)
+    lines = folded.splitlines(keepends=True)
+    new.write_bytes(
+        b"".join(line for line in lines[:-1] if b'"name":"company_profile"' not in line)
+    )
+    text = run("show", str(old), str(new)).out.decode()
+    assert "task task_15: only in" in text
+    assert "table company_profile is gone" in text
+
+
+def test_nothing_is_markup_or_escape(folded):
+    def change(record):
+        if record["kind"] == "task":
+            record["question"] = "[bold]x[/bold] :smile: \x1b[2J"
+
+    text = run("show", stdin=edit(folded, change)).out.decode()
+    assert "[bold]x[/bold] :smile:" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("argv", [["a", "b", "c"], ["a", "b", "--why", "t"]])
+def test_wrong_number_of_files_is_a_usage_error(argv):
+    assert run("show", *argv).status == 2
+
+
+def test_broken_line_is_reported_and_the_rest_shown(folded):
+    done = run("show", stdin=folded + b"nonsense\n")
+    assert done.status == 1
+    assert "task task_15" in done.out.decode()
