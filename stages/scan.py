@@ -1,9 +1,10 @@
-"""Read folders, data files or schema files into catalog, table and task lines.
+"""Read folders, data files, servers or schema files into catalog, table and task lines.
 
 A task folder is a folder with task.json, in it or in its input/; its context/ is read with
 all folders below. In a plain folder everything is read. Data files named one by one make
-one catalog. With - or without PATH, task lines with a "root" come from stdin; other lines
-pass through.
+one catalog, and so do the tables of a server (postgresql://… or mysql://…).
+
+With - or without PATH, task lines with a "root" come from stdin; other lines pass through.
 
 Large files are never read whole unless --exact asks for it: types come from a sample of
 head, middle and tail, and "checked" says so.

@@ -277,6 +277,18 @@ def test_task_lines_on_stdin(task: Path) -> None:
     assert scan("-", stdin=lines[0]).kinds == "ctttq"
 
 
+def test_a_server_that_is_not_there_is_told_without_its_password(task: Path) -> None:
+    url = "postgresql://me:s3cret@127.0.0.1:1/shop"
+    ran = scan(url, task)
+    assert (ran.status, ran.kinds) == (1, "ctttq")
+    assert "127.0.0.1" in ran.errors
+    assert "s3cret" not in ran.errors
+    line = json.dumps({"kind": "task", "task_id": "t", "question": "Q", "root": url}).encode()
+    piped = scan(stdin=line)
+    assert (piped.status, piped.kinds) == (1, "q")
+    assert "s3cret" not in piped.errors + piped.raw.decode()
+
+
 def test_nothing_on_stdin() -> None:
     assert scan(stdin=b"") == Ran(0, b"", "winnow scan: 0 catalogs, 0 tables, 0 tasks\n")
 

@@ -26,6 +26,9 @@ from stages.core.records import Table
 if TYPE_CHECKING:
     import duckdb
 
+_LINE = 1 << 21  # bytes of a record that DuckDB makes room for at first
+_CLEAN = {"delimiter": ",", "header": False}
+
 
 def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
     """Write all rows of the file into ``target``, with the columns of the table line and
@@ -50,11 +53,8 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
             con.execute(f"DROP TABLE IF EXISTS {quote(target)}")
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
         clean = Path(folder, "clean.csv")
-        _rewrite(path, clean, len(names), reader)
-        _create(con, table, _relation(clean, names, _CLEAN), target)
-
-
-_CLEAN = {"delimiter": ",", "header": False}
+        longest = _rewrite(path, clean, len(names), reader)
+        _create(con, table, _relation(clean, names, _CLEAN, longest), target)
 
 
 def count(path: Path, reader: dict[str, Any]) -> int:
@@ -78,15 +78,17 @@ def count(path: Path, reader: dict[str, Any]) -> int:
     return sum(1 for _ in _records(path, reader))
 
 
-def _relation(path: Path, names: list[str], reader: dict[str, Any]) -> str:
-    """``read_csv`` of all columns as text, with nothing left to find out."""
+def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int = _LINE) -> str:
+    """``read_csv`` of all columns as text, with nothing left to find out; its buffers grow
+    with the longest record."""
+    longest = max(longest, _LINE)
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
     packed = {"gzip": "gzip", "zstd": "zstd"}.get(sampling.compression(path), "none")
     return (
         f"read_csv({text(str(path))}, auto_detect=false, columns={{{columns}}}, "
         f"delim={text(reader['delimiter'])}, quote='\"', escape='\"', "
-        f"header={str(reader['header']).lower()}, strict_mode=true, max_line_size={1 << 26}, "
-        f"buffer_size={1 << 28 if path.stat().st_size > 1 << 28 else 1 << 27}, compression='{packed}')"
+        f"header={str(reader['header']).lower()}, strict_mode=true, max_line_size={longest}, "
+        f"buffer_size={longest * 16}, compression='{packed}')"
     )
 
 
@@ -127,12 +129,18 @@ def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
         raise sampling.unreadable(path, error) from error
 
 
-def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, Any]) -> None:
-    """The same rows as plain UTF-8 CSV, all of one width."""
+def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, Any]) -> int:
+    """The same rows as plain UTF-8 CSV, all of one width.
+
+    Returns:
+        Bytes that the longest record may take.
+    """
+    longest = 0
     padding = [""] * width
     with clean.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         for record in _records(path, reader):
             if len(record) != width:
                 record = [*record[:width], *padding[len(record) :]]
-            writer.writerow(record)
+            longest = max(longest, 4 * writer.writerow(record))
+    return longest

@@ -85,9 +85,7 @@ def _part(raw: RawTable, part: exp.Expr, schema: str, dialect: str) -> None:
     elif isinstance(part, exp.Constraint):
         for inner in part.expressions:
             _part(raw, inner, schema, dialect)
-    elif isinstance(part, exp.PrimaryKey):
-        raw.primary_key = _names(part.expressions)
-    elif isinstance(part, exp.PrimaryKeyColumnConstraint) and part.expressions:
+    elif isinstance(part, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint) and part.expressions:
         raw.primary_key = _names(part.expressions)
     elif isinstance(part, exp.ForeignKey):
         reference = part.args.get("reference")

@@ -15,6 +15,7 @@ from stages.core.catalog import ddl, scan_files, scan_root
 from stages.core.catalog.build import ScanResult
 from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.schema_files import SchemaFolder, is_ddl
+from stages.core.catalog.servers.address import is_server, masked
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
 from stages.core.lines import Line, parse, split
@@ -39,7 +40,8 @@ class Request:
     """What one call of `scan` is to do.
 
     Attributes:
-        paths: Folders, data files and DDL files; the data files together are one catalog.
+        paths: Folders, server URLs, DDL files and data files; the data files together are one
+            catalog.
         schemas: Schema files without data.
         question: Asked of every catalog, in place of what ``task.json`` asks.
         evidence: The asker's hint, in place of any other.
@@ -59,7 +61,12 @@ class Request:
     exclude: tuple[str, ...] = ()
 
     def root(self, folder: str) -> ScanResult:
-        """Scan one folder as asked for."""
+        """Scan one folder, or the server of a URL, as asked for."""
+        if is_server(folder):
+            from stages.core.catalog.servers import ServerOptions, scan_server
+
+            which = ServerOptions(include=self.include, exclude=self.exclude)
+            return scan_server(folder, self.options, which)
         return scan_root(folder, self.options, include=self.include, exclude=self.exclude)
 
 
@@ -80,7 +87,7 @@ class Known:
 
 
 def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
-    """The catalog of each folder and DDL file, in order; that of all data files at the first of
+    """The catalog of each folder, server and DDL file, in order; that of all data files at the first of
     them."""
     files = [path for path in request.paths if _is_data(path)]
     seen: set[str] = set()
@@ -103,7 +110,7 @@ def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
 
 
 def _is_data(path: str) -> bool:
-    return Path(path).exists() and not Path(path).is_dir() and not is_ddl(path)
+    return not is_server(path) and Path(path).exists() and not Path(path).is_dir() and not is_ddl(path)
 
 
 def written(result: ScanResult) -> Iterator[Item]:
@@ -276,6 +283,8 @@ def _rooted(
             scans[root] = error
     result = scans[root]
     task = {key: value for key, value in line.record.items() if key != "error"}
+    if is_server(root):
+        task["root"] = root = masked(root)
     if isinstance(result, WinnowError):
         yield DataError(result.what, place=f"{line.place}: {root}", hint=result.hint)
         yield {**task, "error": {"stage": "scan", "message": str(result)}}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _PIECE = 1 << 20  # characters read at a time
+_OBJECT = 1 << 22  # bytes of an object that DuckDB makes room for at first
 
 
 def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
@@ -50,8 +51,8 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
             con.execute(f"DROP TABLE IF EXISTS {quote(target)}")
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
         clean = Path(folder, "clean.jsonl")
-        _rewrite(path, clean, [name for name, _ in columns], reader)
-        _create(con, _relation(clean, columns, "lines"), columns, target)
+        longest = _rewrite(path, clean, [name for name, _ in columns], reader)
+        _create(con, _relation(clean, columns, "lines", longest), columns, target)
 
 
 def count(path: Path, reader: dict[str, Any]) -> int:
@@ -79,14 +80,16 @@ def _direct(reader: dict[str, Any]) -> bool:
     return not odd and reader["shape"] in ("lines", "array") and reader["encoding"] == "utf-8"
 
 
-def _relation(path: Path, columns: list[tuple[str, str]], shape: str) -> str:
-    """``read_json`` of all columns as JSON."""
+def _relation(
+    path: Path, columns: list[tuple[str, str]], shape: str, longest: int = _OBJECT
+) -> str:
+    """``read_json`` of all columns as JSON; its buffers grow with the longest object."""
     spelt = ", ".join(f"{text(name)}: 'JSON'" for name, _ in columns)
     form = "array" if shape == "array" else "newline_delimited"
     packed = sampling.compression(path) or "none"
     return (
         f"read_json({text(str(path))}, columns={{{spelt}}}, format='{form}', records=true, "
-        f"maximum_object_size={1 << 26}, compression='{packed}')"
+        f"maximum_object_size={max(_OBJECT, longest + 16)}, compression='{packed}')"
     )
 
 
@@ -168,13 +171,19 @@ def _rows(path: Path, reader: dict[str, Any]) -> Iterator[jsonshape.Row]:
         raise sampling.unreadable(path, error) from error
 
 
-def _rewrite(path: Path, clean: Path, names: list[str], reader: dict[str, Any]) -> None:
-    """The same rows as JSON lines with exactly these columns."""
+def _rewrite(path: Path, clean: Path, names: list[str], reader: dict[str, Any]) -> int:
+    """The same rows as JSON lines with exactly these columns.
+
+    Returns:
+        Bytes of the longest line.
+    """
+    longest = 0
     keys = [reader.get("keys", {}).get(name, name) for name in names]
     with clean.open("wb") as file:
         for row in _rows(path, reader):
             line = {name: row.get(key) for name, key in zip(names, keys, strict=True)}
-            file.write(_dumped(line) + b"\n")
+            longest = max(longest, file.write(_dumped(line) + b"\n"))
+    return longest
 
 
 def _dumped(line: jsonshape.Row) -> bytes:

@@ -8,7 +8,6 @@ is listed with the error. Views are bounded in time.
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
