@@ -184,6 +184,7 @@ HELPED = [
     ("SELECT name FROM employees", "no column name; dept has it"),
     ("SELECT d.salary FROM dept d", "employees has it"),
     ("SELECT x.name FROM dept d", "no table x in FROM"),
+    ('SELECT * FROM dept WHERE name = "2020-01-01"', "text stands in single quotes"),
     ("SELECT coalesec(1)", "did you mean coalesce"),
     ("SELECT emp_id, sum(salary) FROM employees", "GROUP BY"),
     ("SELECT CAST(name AS INTEGER) FROM dept", "TRY_CAST"),

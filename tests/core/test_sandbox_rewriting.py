@@ -185,6 +185,9 @@ def test_the_first_rows_of_a_table_are_the_first_of_the_file(twice):
 
 
 SQLITE = [
+    'SELECT emp_id FROM employees WHERE "Emp Name" = "Ann" OR hired = "2021-02-03" ORDER BY emp_id',
+    'SELECT "x" AS "y", q."z" FROM (SELECT name AS "z" FROM dept WHERE name = "IT") q',
+    'WITH c("k") AS (SELECT name FROM dept) SELECT "k" FROM c WHERE "k" <> "Sales" ORDER BY "k"',
     "SELECT emp_id, salary FROM employees WHERE salary > 15 ORDER BY emp_id",
     "SELECT emp_id / 2, emp_id / 2.0, 7 / 2, emp_id % 2 FROM employees ORDER BY emp_id",
     "SELECT -7 / 2, 7 / -2, (emp_id - 4) / 2, emp_id / (emp_id - 1), salary / (emp_id - 1) FROM employees ORDER BY emp_id",

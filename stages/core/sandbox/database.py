@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from stages.core.errors import SqlRefused, UsageError
 from stages.core.records import Catalog, Table
 from stages.core.sandbox.limits import Answer, Limits
-from stages.core.sandbox.names import Names, shown
+from stages.core.sandbox.names import Names
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -63,6 +63,7 @@ class Database:
         self._root = root or (Path(given) if given else None)
         self._cache, self._load, self._progress, self._sample = cache, load, progress, sample
         self._engine: Engine | None = None
+        self._servers: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
     def query(self, sql: str, *, dialect: str | None = None, rows: int | None = None) -> Answer:
@@ -108,18 +109,23 @@ class Database:
         if not self.has_data(table):
             return columns, None
         quoted = table["name"].replace('"', '""')
-        return columns, self.query(f'SELECT * FROM "{quoted}" LIMIT {FIRST_ROWS}')
+        sql = f'SELECT * FROM "{quoted}" LIMIT {FIRST_ROWS}'
+        return columns, self.query(sql, dialect="duckdb")
 
     def has_data(self, table: Table) -> bool:
         """Whether rows of the table can be asked for; not so in a catalog made from DDL."""
-        return self._root is not None and "path" in table.get("source", {})
+        source = table.get("source", {})
+        return "url" in source or (self._root is not None and "path" in source)
 
     def close(self) -> None:
-        """End the child process, if there is one."""
+        """End the child process and the connections, where there are any."""
         with self._lock:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
+            for engine in self._servers.values():
+                engine.close()
+            self._servers.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -135,6 +141,9 @@ class Database:
     def _answer(self, sql: str, dialect: str | None, rows: int) -> Answer:
         from stages.core.sandbox import dictionary, gate
 
+        url = self._server(sql, dialect)
+        if url:
+            return self._answer_there(url, sql, dialect, rows)
         tree, notes = gate.read(sql, self.names, self.limits, dialect)
         kind, about = dictionary.asked(tree, self.names)
         if kind == "tables":
@@ -145,12 +154,43 @@ class Database:
         checked = gate.check(query, self.names, self.limits, notes)
         return self._run(checked, kind, rows)
 
-    def _run(self, checked: Checked, kind: str, rows: int) -> Answer:
+    def _server(self, sql: str, dialect: str | None) -> str:
+        """The server that the statement runs on; empty where it runs over files.
+
+        Raises:
+            SqlRefused: It mixes the two.
+        """
+        if not any("url" in table.get("source", {}) for table in self.names.tables):
+            return ""
+        from stages.core.sandbox.servers import route
+
+        return route(sql, dialect, self.names)
+
+    def _answer_there(self, url: str, sql: str, dialect: str | None, rows: int) -> Answer:
+        """The answer of a server, to a statement of its own dialect."""
+        from stages.core.sandbox import dictionary
+        from stages.core.sandbox.servers import dialect_of
+        from stages.core.sandbox.servers import gate as server_gate
+
+        own = dialect_of(url)
+        tree, notes = server_gate.read(sql, self.names, self.limits, own, dialect)
+        kind, about = dictionary.asked(tree, self.names)
+        if kind == "tables":
+            return _first(dictionary.tables(self.names), rows)
+        if kind == "columns" and isinstance(about, dict):
+            return _first(dictionary.columns(about), rows)
+        if kind == "summary":
+            raise SqlRefused("SUMMARIZE runs over files only", hint="ask for count, min and max")
+        query = tree if not kind else _selected(about)
+        checked = server_gate.check(query, self.names, self.limits, notes, own)
+        return self._run(checked, kind, rows, url)
+
+    def _run(self, checked: Checked, kind: str, rows: int, url: str = "") -> Answer:
         """Run a checked query, or describe or sum up its columns."""
         from stages.core.sandbox import dictionary, messages
         from stages.core.sandbox.worker import EngineError
 
-        engine = self._engine_for(checked.tables)
+        engine = self._engine_for(url)
         try:
             if not kind:
                 return engine.run(checked, rows)
@@ -164,14 +204,14 @@ class Database:
         except EngineError as error:
             raise messages.fit(error, self.names, checked.tables, _given(checked)) from None
 
-    def _engine_for(self, tables: Sequence[Table]) -> Engine:
-        """The engine that holds these tables; one statement cannot reach two of them."""
-        servers = {table.get("source", {}).get("url", "") for table in tables} - {""}
-        if servers:
-            raise SqlRefused(
-                f"{shown(tables[0]['name'])} is on a server, which cannot be queried yet",
-                hint="use tables of files",
-            )
+    def _engine_for(self, url: str) -> Engine:
+        """The engine of a server, or of the files where no server is named."""
+        if url:
+            if url not in self._servers:
+                from stages.core.sandbox.servers import engine_for
+
+                self._servers[url] = engine_for(url, self.limits)
+            return self._servers[url]
         if self._engine is None:
             self._engine = self._duck_engine()
         return self._engine

@@ -1,8 +1,8 @@
 """Statements written for another engine, rewritten for DuckDB by sqlglot.
 
-What differs in meaning between engines and not in spelling is settled here where the types
-of the catalog decide it: division of integers (SQLite and PostgreSQL cut it, DuckDB does
-not), and LIKE without regard to case (SQLite, MySQL).
+What differs in meaning between engines and not in spelling is settled here where the catalog
+decides it: division of integers (SQLite and PostgreSQL cut it, DuckDB does not), LIKE without
+regard to case (SQLite, MySQL), and double quotes around what is no column (text for SQLite).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from stages.core.errors import SqlRefused
+from stages.core.records import Table
 from stages.core.sandbox import grammar
-from stages.core.sandbox.names import Names, fold
+from stages.core.sandbox.names import Names, fold, seen
 
 _CASELESS_LIKE = ("sqlite", "mysql")
 _WHOLE_DIVISION = ("sqlite", "postgres")
@@ -44,6 +45,8 @@ def to_duckdb(tree: exp.Expr, source: str, names: Names) -> exp.Expr:
         if source in _CASELESS_LIKE:
             for like in list(tree.find_all(exp.Like)):
                 like.replace(exp.ILike(**like.args))
+        if source == "sqlite":
+            _quoted_text(tree, names)
         if source in _WHOLE_DIVISION:
             _cut_divisions(tree, names, null_by_zero=source == "sqlite")
     try:
@@ -53,6 +56,28 @@ def to_duckdb(tree: exp.Expr, source: str, names: Names) -> exp.Expr:
             f"this {source} statement has no DuckDB form", hint="write DuckDB SQL"
         ) from None
     return grammar.parse(text)
+
+
+def _quoted_text(tree: exp.Query, names: Names) -> None:
+    """Make a double-quoted name that is no column a string, which is what SQLite takes it for."""
+    known = {fold(name) for table in _read(tree, names) for name in seen(table)}
+    known |= {fold(alias.alias) for alias in tree.find_all(exp.Alias, exp.TableAlias, exp.Table)}
+    known |= {fold(name.name) for alias in tree.find_all(exp.TableAlias) for name in alias.columns}
+    for column in list(tree.find_all(exp.Column)):
+        name = column.this
+        if (
+            isinstance(name, exp.Identifier)
+            and name.quoted
+            and not column.table
+            and fold(name.name) not in known
+        ):
+            column.replace(exp.Literal.string(name.name))
+
+
+def _read(tree: exp.Query, names: Names) -> list[Table]:
+    """The catalog's tables that a query names."""
+    found = (names.find([part.name for part in node.parts])[0] for node in tree.find_all(exp.Table))
+    return [table for table in found if table is not None]
 
 
 def _cut_divisions(tree: exp.Query, names: Names, *, null_by_zero: bool) -> None:
@@ -69,9 +94,8 @@ def _cut_divisions(tree: exp.Query, names: Names, *, null_by_zero: bool) -> None
 def _whole_columns(tree: exp.Query, names: Names) -> set[str]:
     """Folded names of columns that are whole numbers in every table of the statement."""
     kinds: dict[str, set[bool]] = {}
-    for node in tree.find_all(exp.Table):
-        found, _ = names.find([part.name for part in node.parts])
-        for column in found["columns"] if found else ():
+    for table in _read(tree, names):
+        for column in table["columns"]:
             kinds.setdefault(fold(column["name"]), set()).add(column["type"] in _WHOLE_TYPES)
     return {name for name, kind in kinds.items() if kind == {True}}
 

@@ -85,8 +85,8 @@ def _translated(sql: str, source: str, names: Names) -> exp.Expr:
         raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
     tree = grammar.parse(sql, source)
     if isinstance(tree, exp.Query):
-        _refuse_statements(tree)
-        _refuse_syntax(tree)
+        refuse_statements(tree)
+        refuse_syntax(tree)
     return dialect.to_duckdb(tree, source, names)
 
 
@@ -104,9 +104,9 @@ def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Che
 
 
 def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Checked:
-    query = _query(tree)
-    _refuse_statements(query)
-    _refuse_syntax(query)
+    query = query_of(tree)
+    refuse_statements(query)
+    refuse_syntax(query)
     holder = exp.Subquery(this=query)
     frozen = clock.freeze(holder, limits.clock)
     resolver = Resolver(names)
@@ -123,13 +123,18 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Ch
     return Checked(query, tuple(resolver.tables.values()), tuple(told))
 
 
-def _query(tree: exp.Expr) -> exp.Query:
+def query_of(tree: exp.Expr) -> exp.Query:
+    """The query that a statement is, without brackets around the whole.
+
+    Raises:
+        SqlRefused: It is no query.
+    """
     if isinstance(tree, exp.Values):
         return exp.select("*").from_(exp.Subquery(this=tree, alias=tree.args.get("alias")))
     if isinstance(tree, exp.Subquery) and not any(
         tree.args.get(key) for key in ("limit", "offset", "order", "alias", "joins", "with_")
     ):
-        return _query(tree.this)
+        return query_of(tree.this)
     if not isinstance(tree, exp.Query):
         raise SqlRefused(f"{_kind(tree)} refused", hint=READING_ONLY)
     return tree
@@ -145,7 +150,12 @@ def _kind(node: exp.Expr) -> str:
     return _WORDS.get(name, name.upper())
 
 
-def _refuse_statements(query: exp.Query) -> None:
+def refuse_statements(query: exp.Query) -> None:
+    """Refuse a query that holds a statement which is no query.
+
+    Raises:
+        SqlRefused: With the name of the statement.
+    """
     for node in query.walk():
         if isinstance(node, _REFUSED):
             raise SqlRefused(f"{_kind(node)} inside a query refused", hint=READING_ONLY)
@@ -153,7 +163,12 @@ def _refuse_statements(query: exp.Query) -> None:
             raise SqlRefused(f"{_kind(node.this)} in WITH refused", hint=READING_ONLY)
 
 
-def _refuse_syntax(query: exp.Query) -> None:
+def refuse_syntax(query: exp.Query) -> None:
+    """Refuse locks, samples, parameters and other versions of a table.
+
+    Raises:
+        SqlRefused: With what to write instead.
+    """
     for node in query.walk():
         if isinstance(node, exp.Lock):
             raise SqlRefused("a locking read (FOR UPDATE, FOR SHARE) refused", hint="leave it out")
@@ -174,18 +189,18 @@ def _refuse_functions(query: exp.Query) -> None:
     allowed = grammar.functions()
     for node in query.find_all(exp.Func):
         in_from = isinstance(node.parent, exp.Table)
-        called = _called(node)
+        words = called(node)
         listed = allowed.table if in_from and isinstance(node, exp.Anonymous) else allowed.scalar
-        if any(name in listed for name in called):
+        if any(name in listed for name in words):
             continue
-        if type(node).__name__ in allowed.syntax or (in_from and called[0] in allowed.table):
+        if type(node).__name__ in allowed.syntax or (in_from and words[0] in allowed.table):
             continue
-        near = nearest(called[0], listed | {name.lower() for name in allowed.syntax}, close=75)
+        near = nearest(words[0], listed | {name.lower() for name in allowed.syntax}, close=75)
         hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
-        raise SqlRefused(f"function {shown(called[0])} refused", hint=hint)
+        raise SqlRefused(f"function {shown(words[0])} refused", hint=hint)
 
 
-def _called(node: exp.Func) -> list[str]:
+def called(node: exp.Func) -> list[str]:
     """The names a function node may stand for, in lower case."""
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return [node.name.lower()]

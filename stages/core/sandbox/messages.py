@@ -70,6 +70,7 @@ def _no_column(name: str, names: Names, used: Sequence[Table], given: Sequence[s
         hint = f"did you mean {near}?"
     else:
         hint = f"columns: {_some(here)}" if here else "name a column of a table in FROM"
+        hint += "; text stands in single quotes"
     return SqlFailed(f"no column {shown(name)}", hint=hint)
 
 

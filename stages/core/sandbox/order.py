@@ -37,7 +37,7 @@ def ordered(tree: exp.Query, width: int, rows: int) -> exp.Query:
     order = query.args.get("order")
     if order is not None:
         _settle_ties(order, width)
-    elif not _plain(query):
+    elif not plain(query):
         query.set("order", exp.Order(expressions=[exp.Ordered(this=exp.var("ALL"))]))
     _limit(query, rows)
     return query
@@ -60,7 +60,7 @@ def _is_all(item: exp.Expr) -> bool:
     )
 
 
-def _plain(query: exp.Query) -> bool:
+def plain(query: exp.Query) -> bool:
     """Whether the query reads one table, row by row."""
     if not isinstance(query, exp.Select) or any(query.args.get(key) for key in _FREE):
         return False

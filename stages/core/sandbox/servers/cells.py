@@ -1,0 +1,50 @@
+"""Cells of a server's answer as those of every answer, and the size they may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from stages.core.sandbox.limits import Limits
+
+WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UBIGINT", "UINTEGER", "USMALLINT", "UTINYINT")
+REAL = ("DOUBLE", "FLOAT")
+
+
+def cell(value: Any, kind: str) -> Any:
+    """A cell that came as text, as the value of its type; what is no number stays text."""
+    if value is None or not isinstance(value, str):
+        return value
+    try:
+        if kind in WHOLE:
+            return int(value)
+        if kind in REAL:
+            return float(value)
+        if kind.startswith("DECIMAL"):
+            return Decimal(value)
+    except (ValueError, InvalidOperation):
+        return value
+    if kind == "BOOLEAN":
+        return value in ("true", "t")
+    return value
+
+
+def taken(
+    found: Iterable[Sequence[Any]], kinds: Sequence[str], rows: int, limits: Limits
+) -> tuple[list[tuple[Any, ...]], bool, bool]:
+    """The rows that fit.
+
+    Returns:
+        The rows, whether there are more, and whether it was their size that ended them.
+    """
+    out: list[tuple[Any, ...]] = []
+    size = 0
+    for row in found:
+        if len(out) == rows:
+            return out, True, False
+        size += sum(len(value) if isinstance(value, str) else 16 for value in row)
+        if size > limits.answer:
+            return out, True, True
+        out.append(tuple(cell(value, kind) for value, kind in zip(row, kinds, strict=True)))
+    return out, False, False

@@ -1,0 +1,216 @@
+"""The gate for statements that run on a server, in the server's dialect.
+
+The rules are those of `core.sandbox.gate`; what differs is the list of functions, how a
+table is named, and some syntax that only servers have. Everything holds for a superuser as
+well: nothing here relies on what the role may do.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from stages.core.errors import SqlLimit, SqlRefused
+from stages.core.records import Table
+from stages.core.sandbox import clock, gate, grammar
+from stages.core.sandbox.columns import mend_columns
+from stages.core.sandbox.gate import FUNCTIONS_ONLY, Checked
+from stages.core.sandbox.grammar import Functions
+from stages.core.sandbox.limits import Limits
+from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
+from stages.core.sandbox.tables import Resolver
+
+_ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
+"""Strings with escapes of their own, which two readers may take apart differently."""
+_SHOW = re.compile(r"\s*SHOW\s+(?:ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
+_NEEDS_ARGUMENTS = {"unix_timestamp": 1, "age": 2}
+"""Functions that read the clock when they are given less."""
+
+
+@cache
+def functions(dialect: str) -> Functions:
+    """What may be called by a server's own names, from ``functions.toml`` beside this file."""
+    import tomllib
+
+    text = (
+        resources.files("stages.core.sandbox.servers").joinpath("functions.toml").read_text("utf-8")
+    )
+    lists = tomllib.loads(text)[dialect]
+    return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
+
+
+def read(
+    sql: str, names: Names, limits: Limits, dialect: str, source: str | None = None
+) -> tuple[exp.Expr, list[str]]:
+    """The statement as a tree of the server's dialect.
+
+    Args:
+        sql: The text as it came.
+        names: The tables of the catalog.
+        limits: For the length.
+        dialect: The server's dialect.
+        source: What the statement is written in; None is the server's dialect.
+
+    Raises:
+        SqlRefused: Not one statement, or not SQL.
+        SqlLimit: Too long, or nested too deeply.
+    """
+    if len(sql) > limits.sql:
+        raise SqlLimit(
+            f"the statement has {len(sql)} characters, the limit is {limits.sql}",
+            hint="write a shorter one",
+        )
+    if _SHOW.fullmatch(sql):
+        return grammar.parse(sql), []
+    if source in (None, dialect):
+        return grammar.parse(sql, dialect), []
+    tree = grammar.parse(sql, source or dialect)
+    try:
+        text = tree.sql(dialect=dialect, comments=False)
+    except (SqlglotError, ValueError):
+        raise SqlRefused(
+            f"this {source} statement has no {dialect} form", hint=f"write {dialect} SQL"
+        ) from None
+    return grammar.parse(text, dialect), [f"rewritten from {source}"]
+
+
+def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
+    """Let the query through, its tables named as the server names them.
+
+    Raises:
+        SqlRefused: Anything that is not a harmless query over the catalog's tables.
+        SqlLimit: Too many table references.
+    """
+    try:
+        return _check(tree, names, limits, notes, dialect)
+    except RecursionError:
+        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
+
+
+def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
+    query = gate.query_of(tree)
+    gate.refuse_statements(query)
+    gate.refuse_syntax(query)
+    _refuse_syntax(query)
+    holder = exp.Subquery(this=query)
+    frozen = clock.freeze(holder, limits.clock)
+    _adapt(query, dialect)
+    _refuse_functions(query, dialect)
+    resolver = _Resolver(names, dialect)
+    resolver.resolve(query)
+    if resolver.references > limits.tables:
+        raise SqlLimit(
+            f"{resolver.references} table references, the limit is {limits.tables}",
+            hint="ask in smaller steps",
+        )
+    mended = [*mend_columns(query, resolver), *_cased(query, resolver, dialect)]
+    told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
+    return Checked(query, tuple(resolver.tables.values()), tuple(told))
+
+
+def _adapt(query: exp.Query, dialect: str) -> None:
+    """Syntax of winnow's own making that the server would not take."""
+    if dialect == "mysql":  # it has no time zones in its times
+        for cast in query.find_all(exp.Cast):
+            text = cast.this
+            if cast.is_type("timestamptz") and isinstance(text, exp.Literal):
+                text.set("this", text.name.removesuffix("+00"))
+                cast.set("to", exp.DataType.build("datetime"))
+    for values in query.find_all(exp.Subquery):
+        if isinstance(values.this, exp.Values) and not values.alias:
+            values.set("alias", exp.TableAlias(this=exp.to_identifier("given")))
+
+
+def _refuse_syntax(query: exp.Query) -> None:
+    """What DuckDB does not have, or not as a way around the list of functions."""
+    for node in query.walk():
+        if isinstance(node, exp.Dot):
+            raise SqlRefused(
+                "a field or function after a dot refused",
+                hint="PostgreSQL would call any function that way; use a function from the list",
+            )
+        if isinstance(node, exp.Operator):
+            raise SqlRefused("OPERATOR() refused", hint="write the operator itself")
+        if isinstance(node, exp.Hint | exp.IndexTableHint | exp.WithTableHint):
+            raise SqlRefused("a hint to the optimizer refused", hint="leave it out")
+        if isinstance(node, exp.PropertyEQ):
+            raise SqlRefused("an assignment refused", hint="use WITH for what is needed twice")
+        if isinstance(node, _ESCAPED):
+            raise SqlRefused("a string with a prefix refused", hint="write a plain string in '…'")
+        if isinstance(node, exp.DataType) and node.sql().upper().startswith("REG"):
+            raise SqlRefused("a cast to an object identifier refused", hint="cast to text")
+
+
+def _refuse_functions(query: exp.Query, dialect: str) -> None:
+    """Refuse what neither the list of the dialect nor that of all dialects names.
+
+    Raises:
+        SqlRefused: With the nearest names that may be called.
+    """
+    shared, own = grammar.functions(), functions(dialect)
+    for node in query.find_all(exp.Func):
+        called = gate.called(node)
+        in_from = isinstance(node.parent, exp.Table | exp.Lateral | exp.TableFromRows)
+        if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+            fits = called[0] in (own.table if in_from else own.scalar)
+            fits = fits and len(node.expressions) >= _NEEDS_ARGUMENTS.get(called[0], 0)
+        else:
+            known = own.scalar | shared.scalar | (own.table if in_from else frozenset())
+            kind = type(node).__name__
+            fits = kind in own.syntax or kind in shared.syntax or any(n in known for n in called)
+        if not fits:
+            near = nearest(called[0], own.scalar - {called[0]}, close=80)
+            hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
+            raise SqlRefused(f"function {shown(called[0])} refused", hint=hint)
+
+
+class _Resolver(Resolver):
+    """Names tables as ``schema.table`` of the server, hidden columns left out."""
+
+    def __init__(self, names: Names, dialect: str) -> None:
+        super().__init__(names)
+        self.dialect = dialect
+
+    def _rewrite(self, node: exp.Table, table: Table, parts: list[str]) -> None:
+        super()._rewrite(node, table, parts)
+        reader = table.get("source", {}).get("reader", {})
+        if "name" not in reader or "schema" not in reader:
+            raise SqlRefused(
+                f"{shown(table['name'])} is on no server that can be asked", hint="scan it again"
+            )
+        node.set("this", exp.to_identifier(reader["name"], quoted=True))
+        node.set("db", exp.to_identifier(reader["schema"], quoted=True))
+        if hidden(table):
+            _narrow(node, table)
+
+
+def _narrow(node: exp.Table, table: Table) -> None:
+    """Put a query of the columns that may be seen in the place of the table."""
+    alias = node.args["alias"]
+    bare = exp.Table(this=node.this.copy(), db=node.args["db"].copy())
+    columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in seen(table)]
+    inner = exp.select(*columns).from_(bare) if columns else exp.select("1").from_(bare)
+    joins = node.args.get("joins")
+    node.replace(exp.Subquery(this=inner, alias=alias.copy(), joins=joins))
+
+
+def _cased(query: exp.Query, resolver: Resolver, dialect: str) -> list[str]:
+    """Quote a column that PostgreSQL would look for in lower case, where only one is meant."""
+    if dialect != "postgres":
+        return []
+    real = {name for table in resolver.tables.values() for name in seen(table)}
+    given = {fold(alias.alias) for alias in query.find_all(exp.Alias)}
+    notes = []
+    for column in query.find_all(exp.Column):
+        word = column.this
+        if not isinstance(word, exp.Identifier) or word.name.lower() in real | given:
+            continue
+        same = [name for name in real if fold(name) == fold(word.name)]
+        if len(same) == 1 and (not word.quoted or word.name != same[0]):
+            column.set("this", exp.to_identifier(same[0], quoted=True))
+            notes.append(f"column {shown(word.name)} read as {shown(same[0])}")
+    return notes

@@ -1,0 +1,153 @@
+"""MySQL and MariaDB in place: a read-only transaction, limits on both sides of the wire.
+
+The server's own time limit comes first; a client on a second connection kills what it does
+not stop, and the socket gives up after that. The driver sends one statement at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from sqlglot import exp
+
+from stages.core.catalog.servers.address import Address, connect
+from stages.core.catalog.servers.mysql import SESSION, time_limit
+from stages.core.catalog.sqlite_cells import blob_text
+from stages.core.sandbox.engine import ANSWER_CUT
+from stages.core.sandbox.gate import Checked
+from stages.core.sandbox.limits import GRACE, Answer, Limits
+from stages.core.sandbox.servers.cells import taken
+from stages.core.sandbox.servers.session import Session
+from stages.core.sandbox.servers.shape import shaped, wrapped
+
+DIALECT = "mysql"
+_TYPES = {
+    0: "DECIMAL", 1: "TINYINT", 2: "SMALLINT", 3: "INTEGER", 4: "FLOAT", 5: "DOUBLE", 6: "VARCHAR",
+    7: "TIMESTAMP WITH TIME ZONE", 8: "BIGINT", 9: "INTEGER", 10: "DATE", 12: "TIMESTAMP",
+    13: "INTEGER", 245: "JSON", 246: "DECIMAL",
+}  # fmt: skip
+"""Numbers of the wire protocol; what is missing is text or bytes."""
+_TEXT_OR_BYTES = (15, 249, 250, 251, 252, 253, 254)
+_BINARY = 63
+_UNSIGNED = 32
+_BIT, _SHAPE = 16, 255
+
+
+class MysqlEngine:
+    """Runs checked queries on one MySQL or MariaDB server.
+
+    Args:
+        url: The server, without a password.
+        limits: Time, cells, bytes.
+    """
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self.limits = limits
+        self._session = Session(url, limits, self._begin, _kill)
+
+    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+        """Names and types of the columns of the query, of which no row is read.
+
+        Raises:
+            SqlError: As `run`.
+        """
+        with self._session.watched() as con:
+            return _described(con, checked)
+
+    def run(self, checked: Checked, rows: int) -> Answer:
+        """The first rows of the query, in its full order.
+
+        Raises:
+            SqlLimit: Too slow.
+            SqlFailed: The server says no (`worker.EngineError`), or cannot be reached.
+        """
+        from pymysql.cursors import SSCursor
+
+        with self._session.watched() as con:
+            names, types = _described(con, checked)
+            shape = shaped(checked, range(1, len(names) + 1), rows + 1)
+            cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
+            types = [kind.partition(" ")[0] if kind in _MARKED else kind for kind in types]
+            sql = wrapped(shape.query, cells, rows + 1, DIALECT)
+            with closing(con.cursor(SSCursor)) as cursor:
+                cursor.execute("START TRANSACTION READ ONLY")
+                cursor.execute(sql)
+                texts = ([_text(value, self.limits.cell) for value in row] for row in cursor)
+                found, more, cut = taken(texts, types, rows, self.limits)
+            with con.cursor() as cursor:
+                cursor.execute("ROLLBACK")
+        told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
+        return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.drop()
+
+    def _begin(self, con: Any) -> None:
+        con.decoders = {}
+        con._read_timeout = self.limits.seconds + GRACE + 5
+        with con.cursor() as cursor:
+            cursor.execute("SELECT VERSION()")
+            version = str(_text((cursor.fetchone() or ("",))[0], 80))
+            cursor.execute(SESSION)
+            cursor.execute("SET SESSION TRANSACTION READ ONLY")
+            cursor.execute(time_limit(version, self.limits.seconds))
+
+
+_MARKED = ("VARCHAR bits", "VARCHAR shape", "VARCHAR time")
+
+
+def _described(con: Any, checked: Checked) -> tuple[list[str], list[str]]:
+    """Names and types from the head of an answer without rows."""
+    query = checked.tree.copy()
+    query.set("limit", exp.Limit(expression=exp.Literal.number(0)))
+    query.set("offset", None)
+    with con.cursor() as cursor:
+        cursor.execute(query.sql(dialect=DIALECT, comments=False))
+        fields = cursor._result.fields or ()
+        return [field.name for field in fields], [_type(field) for field in fields]
+
+
+def _type(field: Any) -> str:
+    code = field.type_code
+    if code in _TEXT_OR_BYTES:
+        return "BLOB" if field.charsetnr == _BINARY else "VARCHAR"
+    if code in (_BIT, _SHAPE, 11):
+        return {_BIT: _MARKED[0], _SHAPE: _MARKED[1]}.get(code, _MARKED[2])
+    kind = _TYPES.get(code, "VARCHAR")
+    if kind == "DECIMAL":
+        digits = field.length - 1 - bool(field.scale)
+        return f"DECIMAL({min(max(digits, 1), 38)},{min(field.scale, 38)})"
+    whole = kind.endswith("INT") or kind == "INTEGER"
+    return f"U{kind}" if whole and field.flags & _UNSIGNED else kind
+
+
+def _cell(name: str, kind: str, cell: int) -> str:
+    """Expression for a cell, cut by the server, which tells how much it cut."""
+    if kind == "BLOB":
+        return f"LEFT({name}, {cell + 1})"
+    if kind == _MARKED[0]:
+        return f"BIN({name} + 0)"
+    if kind not in ("VARCHAR", "JSON", _MARKED[1]):
+        return name
+    text = f"ST_AsText({name})" if kind == _MARKED[1] else name
+    return (
+        f"CASE WHEN CHAR_LENGTH({text}) > {cell} THEN CONCAT(LEFT({text}, {cell}), '…(+', "
+        f"CHAR_LENGTH({text}) - {cell}, ')') ELSE {text} END"
+    )
+
+
+def _text(value: Any, cell: int) -> str | None:
+    """A cell of the wire: text, or bytes that are none and are shown as DuckDB shows them."""
+    if not isinstance(value, bytes):
+        return None if value is None else str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return blob_text(value)[: cell + 1]
+
+
+def _kill(where: Address, con: Any) -> None:
+    with closing(connect(where, 5)) as other, other.cursor() as cursor:
+        cursor.execute(f"KILL QUERY {int(con.thread_id())}")

@@ -1,0 +1,169 @@
+"""PostgreSQL in place: a read-only transaction, a cursor, the extended protocol.
+
+``DECLARE … CURSOR FOR`` takes nothing but a query, and the extended protocol nothing but one
+statement, so what would pass the gate by mistake still cannot commit or run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stages.core.catalog.servers.address import Address
+from stages.core.catalog.servers.postgresql import SESSION, duckdb_type
+from stages.core.catalog.sqlite_cells import blob_text
+from stages.core.sandbox.engine import ANSWER_CUT
+from stages.core.sandbox.gate import Checked
+from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.servers.cells import taken
+from stages.core.sandbox.servers.session import Session
+from stages.core.sandbox.servers.shape import shaped, wrapped
+
+DIALECT = "postgres"
+BATCH = 200
+_UNSORTED = frozenset(
+    {
+        *(114, 142, 600, 601, 602, 603, 604, 628, 718, 1033, 4072),  # json, xml, shapes, ACL, paths
+        *(199, 143, 1017, 1018, 1019, 1020, 1027, 629, 719, 1034, 4073),  # arrays of them
+    }
+)
+_NAMES = {
+    "int8": "bigint",
+    "int4": "integer",
+    "int2": "smallint",
+    "float8": "double precision",
+    "float4": "real",
+    "bool": "boolean",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "time": "time without time zone",
+    "timetz": "time with time zone",
+}
+_FIXED = (
+    "BIGINT",
+    "INTEGER",
+    "SMALLINT",
+    "DOUBLE",
+    "FLOAT",
+    "BOOLEAN",
+    "DATE",
+    "TIMESTAMP",
+    "TIME",
+)
+"""Types whose texts are never long."""
+
+
+class PostgresEngine:
+    """Runs checked queries on one PostgreSQL server.
+
+    Args:
+        url: The server, without a password.
+        limits: Time, cells, bytes.
+    """
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self.limits = limits
+        self._session = Session(url, limits, self._begin, _kill)
+
+    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+        """Names and types of the columns of the query; nothing of it is run.
+
+        Raises:
+            SqlError: As `run`.
+        """
+        with self._session.watched() as con, con.transaction():
+            names, types, _ = _described(con, checked)
+        return names, types
+
+    def run(self, checked: Checked, rows: int) -> Answer:
+        """The first rows of the query, in its full order.
+
+        Raises:
+            SqlLimit: Too slow.
+            SqlFailed: The server says no (`worker.EngineError`), or cannot be reached.
+        """
+        with self._session.watched() as con, con.transaction():
+            names, types, codes = _described(con, checked)
+            positions = [at for at, code in enumerate(codes, 1) if code not in _UNSORTED]
+            shape = shaped(checked, positions, rows + 1)
+            cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
+            sql = wrapped(shape.query, cells, rows + 1, DIALECT)
+            with con.cursor("winnow_rows") as cursor:
+                cursor.itersize = BATCH
+                cursor.execute(sql.encode())
+                found, more, cut = taken(cursor, types, rows, self.limits)
+        found = [_bytes(row, types, self.limits.cell) for row in found]
+        told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
+        return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.drop()
+
+    def _begin(self, con: Any) -> None:
+        con.autocommit = True
+        con.execute(SESSION.encode())
+        con.execute(f"SET statement_timeout = {int(self.limits.seconds * 1000)}".encode())
+        con.execute(b"SET idle_in_transaction_session_timeout = 600000")
+        con.read_only = True
+        con.prepare_threshold = None
+        _texts_only(con)
+
+
+def _texts_only(con: Any) -> None:
+    """Let every type come as the text that the server writes."""
+    from psycopg.types.string import TextLoader
+
+    for info in con.adapters.types:
+        for oid in filter(None, (info.oid, info.array_oid)):
+            con.adapters.register_loader(oid, TextLoader)
+
+
+def _described(con: Any, checked: Checked) -> tuple[list[str], list[str], list[int]]:
+    """Names, types and type numbers of the query's columns, from a cursor that is not read."""
+    sql = checked.tree.sql(dialect=DIALECT, comments=False)
+    with con.cursor("winnow_shape") as cursor:
+        cursor.execute(sql.encode())
+        columns = list(cursor.description or ())
+    codes = [column.type_code for column in columns]
+    return [column.name for column in columns], [_type(con, column) for column in columns], codes
+
+
+def _type(con: Any, column: Any) -> str:
+    info = con.adapters.types.get(column.type_code)
+    if info is None:
+        return "VARCHAR"
+    name = _NAMES.get(info.name, info.name)
+    if column.type_code == info.oid and info.name == "numeric":
+        if column.precision is None:
+            return "DECIMAL"
+        name = f"numeric({column.precision},{column.scale or 0})"
+    return duckdb_type(f"{name}[]" if column.type_code == info.array_oid else name)
+
+
+def _cell(name: str, kind: str, cell: int) -> str:
+    """Expression for a cell as text, cut by the server, which tells how much it cut."""
+    if kind.startswith(("DECIMAL", *_FIXED)) and not kind.endswith("[]"):
+        return f"{name}::text"
+    if kind == "BLOB":
+        return f"encode(substring({name} FROM 1 FOR {cell + 1}), 'hex')"
+    text = f"{name}::text"
+    return (
+        f"CASE WHEN length({text}) > {cell} THEN left({text}, {cell}) || '…(+' || "
+        f"(length({text}) - {cell}) || ')' ELSE {text} END"
+    )
+
+
+def _bytes(row: tuple[Any, ...], types: Sequence[str], cell: int) -> tuple[Any, ...]:
+    if "BLOB" not in types:
+        return row
+    return tuple(
+        blob_text(bytes.fromhex(value))[: cell + 1]
+        if kind == "BLOB" and value is not None
+        else value
+        for value, kind in zip(row, types, strict=True)
+    )
+
+
+def _kill(_where: Address, con: Any) -> None:
+    con.cancel_safe(timeout=5)

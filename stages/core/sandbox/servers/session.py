@@ -1,0 +1,123 @@
+"""What both kinds of server share: one connection, kept between statements, and its faults."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from stages.core.catalog.servers.address import Address, address, connect
+from stages.core.errors import SourceError, SqlFailed, SqlLimit
+from stages.core.sandbox.limits import GRACE, Limits
+from stages.core.sandbox.worker import EngineError
+
+_NO_COLUMN = re.compile(
+    r"column (?:\"(?P<a>[^\"]+)\"|(?P<b>\S+)) does not exist|Unknown column '(?P<c>[^']+)'"
+)
+
+
+class Session:
+    """A connection that is made on first use, and again after it broke.
+
+    Args:
+        url: The server, without a password.
+        limits: For the time of a statement.
+        begin: Sets a new connection up, read-only.
+        kill: Stops what runs on the connection, from another thread.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        limits: Limits,
+        begin: Callable[[Any], None],
+        kill: Callable[[Address, Any], None],
+    ) -> None:
+        self.where = address(url)
+        self.limits = limits
+        self._begin, self._kill = begin, kill
+        self._con: Any = None
+
+    def connection(self) -> Any:
+        """The open connection.
+
+        Raises:
+            SqlFailed: The server cannot be reached.
+        """
+        if self._con is None:
+            try:
+                self._con = connect(self.where)
+                self._begin(self._con)
+            except SourceError as error:
+                raise SqlFailed(f"{self.where.safe}: {error.what}", hint=error.hint) from None
+            except Exception as error:
+                self.drop()
+                raise self.failure(error, "") from None
+        return self._con
+
+    def drop(self) -> None:
+        """Close the connection; the next statement opens another."""
+        con, self._con = self._con, None
+        if con is not None:
+            with suppress(Exception):
+                con.close()
+
+    @contextmanager
+    def watched(self) -> Iterator[Any]:
+        """The connection, with a client that kills what the server's own limit did not stop."""
+        con = self.connection()
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            with suppress(Exception):
+                self._kill(self.where, con)
+
+        timer = threading.Timer(self.limits.seconds + GRACE, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield con
+        except Exception as error:
+            self.drop()
+            if late.is_set():
+                raise self.too_slow() from None
+            if isinstance(error, SqlFailed | SqlLimit):
+                raise
+            raise self.failure(error, "") from None
+        finally:
+            timer.cancel()
+
+    def too_slow(self) -> SqlLimit:
+        """The statement passed its time."""
+        return SqlLimit(
+            f"stopped after {self.limits.seconds:g} s", hint="ask for less, or for fewer joins"
+        )
+
+    def failure(self, error: Exception, message: str) -> Exception:
+        """What a driver says, without the statement and without a password."""
+        code = getattr(error, "sqlstate", None) or (error.args[0] if error.args else None)
+        if code in ("57014", 1969, 3024, 1317):
+            return self.too_slow()
+        words = message or _words(error)
+        found = _NO_COLUMN.search(words)
+        if found:
+            name = (found["a"] or found["b"] or found["c"]).rpartition(".")[2]
+            return EngineError("failed", f'Referenced column "{name}" not found')
+        return EngineError("failed", self.where.scrubbed(words))
+
+
+def _words(error: Exception) -> str:
+    diagnosis = getattr(error, "diag", None)
+    if diagnosis is not None and diagnosis.message_primary:
+        return str(diagnosis.message_primary)
+    if len(error.args) > 1 and isinstance(error.args[1], str):
+        return _unquoted(error.args[1])
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _unquoted(text: str) -> str:
+    """MySQL's message without the piece of the statement that it quotes."""
+    return re.sub(r" near '.*", "", text, flags=re.DOTALL)

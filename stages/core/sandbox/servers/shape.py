@@ -1,0 +1,90 @@
+"""The statement as it goes to a server: a full order, no more rows than asked for, short cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from stages.core.records import Table
+from stages.core.sandbox.gate import Checked
+from stages.core.sandbox.order import plain
+
+WRAPPER = "winnow_answer"
+SORTED_ROWS = 1_000_000
+"""Rows of a table without a key up to which all of it is sorted to answer a plain read."""
+UNORDERED = "rows come in no fixed order: the table is large and has no primary key"
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """The query with its order and its limit, and a note where the order stays free."""
+
+    query: exp.Query
+    note: str = ""
+
+
+def shaped(checked: Checked, positions: Sequence[int], rows: int) -> Shaped:
+    """A copy of a checked query in a full order.
+
+    A plain read of one table is ordered by its primary key, which costs nothing; any other
+    query by all its columns that can be sorted, after what it is ordered by itself.
+
+    Args:
+        checked: The query.
+        positions: Positions of the columns that the server can sort.
+        rows: Rows to be fetched, one more included to tell whether there are more.
+    """
+    query = checked.tree.copy()
+    if isinstance(query, exp.Subquery):
+        query = exp.select("*").from_(query)
+    note = ""
+    order = query.args.get("order")
+    if order is not None:
+        for position in positions:
+            order.append("expressions", exp.Ordered(this=exp.Literal.number(position)))
+    elif plain(query) and checked.tables:
+        note = _by_key(query, checked.tables[0], positions)
+    else:
+        _by_position(query, positions)
+    if query.args.get("limit") is None:
+        query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
+    return Shaped(query, note)
+
+
+def _by_key(query: exp.Query, table: Table, positions: Sequence[int]) -> str:
+    key = table.get("primary_key", [])
+    hidden = {column["name"] for column in table["columns"] if column.get("hidden")}
+    if key and not hidden & set(key):
+        columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in key]
+        query.set("order", exp.Order(expressions=[exp.Ordered(this=column) for column in columns]))
+        return ""
+    count = table.get("rows", {"count": None})["count"]
+    if count is None or count > SORTED_ROWS:
+        return UNORDERED
+    _by_position(query, positions)
+    return ""
+
+
+def _by_position(query: exp.Query, positions: Sequence[int]) -> None:
+    parts = [exp.Ordered(this=exp.Literal.number(position)) for position in positions]
+    if parts:
+        query.set("order", exp.Order(expressions=parts))
+
+
+def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> str:
+    """The text that is sent: the query under names of our own, each cell as an expression.
+
+    Args:
+        query: The query.
+        cells: SQL for each column, which is called ``c1``, ``c2`` and so on.
+        rows: Rows to be fetched.
+        dialect: The server's dialect.
+    """
+    names = ", ".join(f"c{at}" for at in range(1, len(cells) + 1))
+    inner = query.sql(dialect=dialect, comments=False)
+    return (
+        f"WITH {WRAPPER} ({names}) AS ({inner}) "
+        f"SELECT {', '.join(cells)} FROM {WRAPPER} LIMIT {rows}"
+    )
