@@ -12,8 +12,10 @@ __all__ = [
     "DescribeTables",
     "Document",
     "Evidence",
+    "Explore",
     "Field",
     "ForeignKey",
+    "JudgedColumn",
     "Link",
     "LinkColumn",
     "LinkEdge",
@@ -33,7 +35,9 @@ __all__ = [
     "Shown",
     "Skipped",
     "Source",
+    "Statement",
     "Table",
+    "TableJudgment",
     "Task",
     "TaskError",
     "Vote",
@@ -125,6 +129,41 @@ class Describe(TypedDict):
     tables: DescribeTables
     gave_up: NotRequired[list[str]]
     over_budget: NotRequired[int]
+    meta: Meta
+
+
+class JudgedColumn(TypedDict):
+    """JudgedColumn"""
+
+    column_name: str
+    relevance_reason: str
+    observations: str
+
+
+class Statement(TypedDict):
+    """Statement"""
+
+    sql: str
+    res: str
+
+
+class TableJudgment(TypedDict):
+    """TableJudgment"""
+
+    table_full_name: str
+    relevant: bool
+    relevant_columns: list[JudgedColumn]
+    table_summary: str
+    exploration_log: list[Statement]
+    error: NotRequired[str]
+
+
+class Explore(TypedDict):
+    """A judgment for every candidate table, with the statements that were run to reach it."""
+
+    table_judgments: dict[str, TableJudgment]
+    notes: NotRequired[list[str]]
+    error: str
     meta: Meta
 
 
@@ -314,6 +353,7 @@ class Column(TypedDict):
     description: NotRequired[str]
     comment: NotRequired[str]
     generated: NotRequired[bool]
+    hidden: NotRequired[bool]
     examples: NotRequired[list[str]]
     fields: NotRequired[list[Field]]
 
@@ -344,6 +384,7 @@ class Table(TypedDict):
     primary_key: NotRequired[list[str]]
     foreign_keys: NotRequired[list[ForeignKey]]
     sample: NotRequired[list[dict[str, str | None]]]
+    family: NotRequired[str | int]
     always_keep: NotRequired[bool]
     warnings: NotRequired[list[str]]
     error: NotRequired[str]
