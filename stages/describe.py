@@ -70,22 +70,25 @@ def describe(
     writer = _form(form)
     tokens_all = _tokens_all(page, tables, writer)
     fitted = fit(page, writer)
-    lost = given_up(fitted.page, named=True)
-    over = fitted.tokens - budget if budget else 0
+    meta = {
+        "lang": page.lang,
+        "from": _sources(skip_knowledge, columns, budget),
+        **_options(tool, skip_knowledge, columns, budget),
+    }
     return {
         "text": fitted.text,
         "format": form,
         "tokens": fitted.tokens,
         "tokens_all": tokens_all,
         "tables": {level: len(page.at(level)) for level in ("full", "names", "line")},
-        **({"gave_up": lost} if lost else {}),
-        **({"over_budget": over} if over > 0 else {}),
-        "meta": {
-            "lang": page.lang,
-            "from": _sources(skip_knowledge, columns, budget),
-            **_options(tool, skip_knowledge, columns, budget),
-        },
+        **_shortfall(given_up(fitted.page, named=True), fitted.tokens - budget if budget else 0),
+        "meta": meta,
     }
+
+
+def _shortfall(lost: list[str], over: int) -> dict[str, Any]:
+    """What the budget cost, where it cost anything."""
+    return {**({"gave_up": lost} if lost else {}), **({"over_budget": over} if over > 0 else {})}
 
 
 def _page(
