@@ -192,6 +192,17 @@ def test_the_form_of_replies_is_found_by_trying(refused: int) -> None:
         assert last["messages"][1] == REQUEST.messages[1]
 
 
+@pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
+def test_a_form_may_be_refused_with_any_status_that_names_it(status: int) -> None:
+    def answer(request: dict[str, Any], n: int) -> Say:
+        refused = Say(status=status, text="No endpoints found that support structured outputs")
+        return refused if "response_format" in request else FINE
+
+    with asking(answer) as (server, options):
+        assert ask(options).data == {"a": 1}
+    assert len(server.requests) == 2
+
+
 def test_a_request_that_is_refused_in_every_form_fails_by_itself() -> None:
     with (
         asking([Say(status=400, text="too long")]) as (server, options),

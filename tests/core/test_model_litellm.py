@@ -78,7 +78,9 @@ def test_nobody_there_is_said_plainly_and_soon() -> None:
     options = ModelOptions(MODEL, "http://127.0.0.1:9/v1", wait=0.01)
     [error] = asyncio.run(ask_all(options, REQUEST))
     assert isinstance(error, Unreachable)
-    assert "cannot connect to http://127.0.0.1:9/v1; is the server at --base-url running?" in str(error)
+    assert "cannot connect to http://127.0.0.1:9/v1; is the server at --base-url running?" in str(
+        error
+    )
 
 
 def test_retry_after_is_read_through_litellm() -> None:

@@ -59,6 +59,21 @@ def test_the_environment_names_the_model_and_the_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "url"),
+    [
+        ("openai/x", "http://127.0.0.1:2/v1"),
+        ("x", "http://127.0.0.1:2/v1"),
+        ("anthropic/x", None),
+    ],
+)
+def test_the_place_that_openai_clients_go_to_counts_for_its_models(
+    monkeypatch: pytest.MonkeyPatch, model: str, url: str | None
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:2/v1")
+    assert model_options(values("--model", model)).base_url == url
+
+
+@pytest.mark.parametrize(
     ("home", "folder"),
     [("/somewhere", Path("/somewhere/winnow")), ("", None), ("relative", None)],
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 Mode = Literal["schema", "tool", "json", "text"]
 """How a reply is held to its schema: by the provider, by a forced tool, as any JSON, not at all."""
+
+OF_THE_FORM = re.compile(r"response_format|json_schema|structured.output|tool_choice|tools", re.I)
+"""What providers say where no server of theirs takes the form of the call."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Failure(Exception):
     @property
     def of_the_request(self) -> bool:
         """Whether it speaks against this one request, not against the provider."""
+        if self.status in (404, 500, 501):
+            return bool(OF_THE_FORM.search(self.what))
         return self.status in (400, 413, 422)
 
 

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 PREFIX = "openai/"
 PARAMETERS = frozenset((
-    "api_key", "chat_template_kwargs", "frequency_penalty", "logit_bias", "logprobs",
-    "max_completion_tokens", "max_tokens", "metadata", "min_p", "n", "parallel_tool_calls",
-    "presence_penalty", "prompt_cache_key", "reasoning_effort", "repetition_penalty", "seed",
-    "service_tier", "stop", "store", "top_k", "top_logprobs", "top_p", "user", "verbosity",
+    "api_key", "chat_template_kwargs", "dry_multiplier", "frequency_penalty", "logit_bias",
+    "logprobs", "max_completion_tokens", "max_tokens", "metadata", "min_p", "n",
+    "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "reasoning_effort",
+    "repeat_penalty", "repetition_penalty", "seed", "service_tier", "stop", "store", "top_k",
+    "top_logprobs", "top_p", "user", "verbosity",
 ))  # fmt: skip
 """Options that go into the body as they are; the protocol's, and what vLLM and llama.cpp add."""
 CONNECT = 30.0

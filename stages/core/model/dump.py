@@ -10,6 +10,7 @@ from stages.core.model.dry import Dry
 from stages.core.model.log import Caller
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Request, whole
+from stages.core.model.usage import many
 
 
 class DumpPrompt(Dry):
@@ -58,7 +59,9 @@ class DumpPrompt(Dry):
 
     def report(self) -> str:
         """One line: how many calls were shown."""
-        return f"{self._calls:,} calls shown, none sent"
+        stand_ins = self.usage.cached < self._calls
+        note = "; replies that later calls repeat are stand-ins" if stand_ins else ""
+        return f"{many(self._calls, 'call')} shown, none sent{note}"
 
 
 def _json(value: object) -> str:

@@ -119,11 +119,11 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
     if values.get("offline") and values.get("no_cache"):
         raise UsageError("--offline answers from the cache, and --no-cache switches it off",
                          hint="leave one of them out")  # fmt: skip
-    base_url = values.get("base_url")
-    if base_url and not re.match(r"https?://[^/]", base_url):
-        raise UsageError("--base-url is no http or https address",
-                         hint="as in http://127.0.0.1:8000/v1")  # fmt: skip
     cache, model = values.get("cache"), values["model"]
+    base_url = values.get("base_url") or _openai_url(model)
+    if base_url and not re.match(r"https?://[^/]", base_url):
+        raise UsageError("--base-url (or OPENAI_BASE_URL) is no http or https address",
+                         hint="as in http://127.0.0.1:8000/v1")  # fmt: skip
     return ModelOptions(
         # A bare name at a URL can only be what that server calls so.
         model=f"openai/{model}" if base_url and "/" not in model else model,
@@ -137,6 +137,13 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
         timeout=values.get("timeout") or TIMEOUT,
         log=Path(values["log"]) if values.get("log") else None,
     )
+
+
+def _openai_url(model: str) -> str | None:
+    """Where the environment sends the calls of OpenAI's own clients; it belongs into the key."""
+    if "/" in model and not model.startswith("openai/"):
+        return None
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
 
 
 MODEL_OPTIONS: tuple[click.Option, ...] = (

@@ -1,0 +1,80 @@
+"""What repeats comes first, so that providers' prompt caches hit."""
+
+from __future__ import annotations
+
+import asyncio
+from os.path import commonprefix
+from typing import Any
+
+import pytest
+
+from stages.core.model import Reply, Request
+from stages.core.model.modes import ALL, form, mending, messages
+from stages.core.model.placeholder import placeholder
+from stages.vote import vote
+from tests.core.test_model_faults import TABLES
+
+
+class Recorder:
+    """A model that keeps what it is asked, and answers with placeholders."""
+
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    async def ask(self, request: Request, *, timeout: float | None = None) -> Reply:
+        """The smallest reply that fits."""
+        self.asked.append(request)
+        assert request.schema is not None
+        return Reply(placeholder(request.schema), "", 0, 0, None, cached=False, calls=1)
+
+
+def asked(lang: str, **options: Any) -> list[Request]:
+    """What a vote on one task asks."""
+    task: Any = {
+        "kind": "task", "task_id": "t", "question": "Who paid most?", "evidence": "most is the sum",
+        "knowledge": "paid means settled\n" * 40, "video": "shows the list of payments\n" * 40,
+    }  # fmt: skip
+    model = Recorder()
+    asyncio.run(vote(task, TABLES, model=model, lang=lang, **options))
+    return model.asked
+
+
+def said(request: Request, mode: Any = "schema") -> str:
+    """All that is sent of a request, in its order: what a prompt cache compares."""
+    return "".join(f"\x00{m['role']}\x00{m['content']}" for m in messages(request, mode))
+
+
+@pytest.mark.parametrize("mode", ALL)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_rounds_of_a_task_are_the_same_to_the_last_character(lang: str, mode: Any) -> None:
+    requests = asked(lang, rounds=3)
+    assert [request.sample for request in requests] == [0, 1, 2]
+    assert len({said(request, mode) for request in requests}) == 1
+    assert len({str(form(request, mode)) for request in requests}) == 1
+
+
+@pytest.mark.parametrize("mode", ALL)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_batches_of_a_task_differ_only_from_their_tables_on(lang: str, mode: Any) -> None:
+    requests = asked(lang, rounds=1, max_tokens=650)
+    assert len(requests) > 1, "the tables go out in batches"
+    texts = [said(request, mode) for request in requests]
+    shared = commonprefix(texts)  # noqa: RUF071 - characters are what is compared
+    for part in ("Who paid most?", "most is the sum", "paid means settled", "list of payments"):
+        assert part in shared, part
+    rest = [text[len(shared) :] for text in texts]
+    for text, own in zip(texts, rest, strict=True):
+        tables = [text.index(table["name"]) for table in TABLES if f" {table['name']}\n" in own]
+        assert min(tables) > len(shared)
+        # Between the shared part and the first table stand a count and the boundary of the data.
+        assert min(tables) - len(shared) < 80
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_a_mended_reply_repeats_the_whole_of_what_was_asked(mode: Any) -> None:
+    [request] = asked("en", rounds=1)
+    before = messages(request, mode)
+    after = mending(before, "nonsense", "no JSON", request)
+    assert after[: len(before)] == before
