@@ -36,6 +36,7 @@ QUIET_REASONS = (
     "left out by",
     "a virtual table",
     "a shadow table",
+    "a partition of",
 )
 """Skipped files that nobody misses: listed in the catalog line, not on stderr."""
 
@@ -63,8 +64,12 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 @click.option("--encoding", metavar="NAME", callback=_encoding, help="Encoding of text files, where the guess is wrong.")
 @click.option("--hide-values", multiple=True, metavar="PATTERN", help="Show no values of columns like this (column or table.column); repeatable.")
 @click.option("--no-values", is_flag=True, help="Show no values at all.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this; repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files like this; repeatable.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Read only files, or tables of a server, like this; repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or tables like this; repeatable.")
+@click.option("--schemas", multiple=True, metavar="GLOB", help="Read only schemas of a server like this; repeatable.")
+@click.option("--no-sample", is_flag=True, help="Look at no rows of a server.")
+@click.option("--sql-dialect", metavar="NAME", help="What DDL text is written in, where the guess is wrong.")
+@click.option("--no-cache", is_flag=True, help="Read every file again, changed or not.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of what this writes, and end.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, renamed into place at the end.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -103,6 +108,8 @@ def _request(values: Mapping[str, Any]) -> Request:
         encoding=values["encoding"],
         values=not values["no_values"],
         hide=tuple(values["hide_values"]),
+        dialect=values["sql_dialect"],
+        cache=not values["no_cache"],
     )
     return Request(
         paths=tuple(path for path in values["paths"] if path != STDIN),
@@ -113,6 +120,8 @@ def _request(values: Mapping[str, Any]) -> Request:
         options=options,
         include=values["include"],
         exclude=values["exclude"],
+        server_schemas=values["schemas"],
+        sample=not values["no_sample"],
     )
 
 

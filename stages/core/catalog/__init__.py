@@ -7,7 +7,7 @@ rows that a table line stands for. Nothing else in the package opens a file as d
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
 from stages.core.catalog.prepared import marked
 from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError
 from stages.core.records import Catalog, Table
@@ -129,7 +130,9 @@ def _tables(found: Findings, options: ScanOptions) -> list[Table]:
     """Table records of all data files, in the order of paths; what fails is listed as skipped."""
     unnamed: list[Unnamed] = []
     jobs = [(item.module.KIND, item.full, options) for item in found.data]
-    for item, raws in zip(found.data, in_order(_raws, jobs), strict=True):
+    memory = Remembered(jobs, ScanCache()) if options.cache else None
+    results = memory.results(_read) if memory else _read(jobs)
+    for item, raws in zip(found.data, results, strict=True):
         if isinstance(raws, str):
             found.skip(item.path, raws)
             continue
@@ -138,7 +141,14 @@ def _tables(found: Findings, options: ScanOptions) -> list[Table]:
                 found.skip(f"{item.path}::{raw.name}", raw.skipped)
             else:
                 unnamed.append(_unnamed(item, raw))
-    return build(unnamed, options)
+    tables = build(unnamed, options)
+    if memory:
+        memory.keep({id(item.raw): table for item, table in zip(unnamed, tables, strict=True)})
+    return tables
+
+
+def _read(jobs: Sequence[Job]) -> Iterator[Result]:
+    return in_order(_raws, jobs)
 
 
 def _unnamed(item: Found, raw: RawTable) -> Unnamed:
@@ -146,14 +156,14 @@ def _unnamed(item: Found, raw: RawTable) -> Unnamed:
     return Unnamed(origin, raw, item.full.stat().st_size, marked(item.full))
 
 
-def _raws(job: tuple[str, Path, ScanOptions]) -> list[RawTable] | str:
+def _raws(job: Job) -> Result:
     """The tables of one file, or why there are none.
 
     Whatever a reader stumbles over concerns this file alone.
     """
     kind, path, options = job
     try:
-        return list(module_of(kind).scan(path, options))
+        return [bounded(raw, options) for raw in module_of(kind).scan(path, options)]
     except SourceError as error:
         return error.what
     except Exception as error:

@@ -45,13 +45,12 @@ class Script:
     dialects: dict[str, int] = field(default_factory=dict)
 
 
-def catalog_of(path: Path, options: ScanOptions, dialect: str | None = None) -> ScanResult:
+def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
     """The catalog of one DDL file.
 
     Args:
         path: The file.
-        options: What is shown; there are no values but comments.
-        dialect: What it is written in; None where that is to be found out.
+        options: ``dialect`` is what it is written in; None where that is to be found out.
 
     Raises:
         DataError: It cannot be read, or makes no table.
@@ -66,14 +65,14 @@ def catalog_of(path: Path, options: ScanOptions, dialect: str | None = None) -> 
         raise DataError(
             f"cannot be read: {(error.strerror or '').lower()}", place=str(path)
         ) from None
-    script = read(text, dialect)
+    script = read(text, options.dialect)
     if not script.tables:
         reason = f": {script.skipped[0][1]}" if script.skipped else ""
         raise DataError(f"makes no table{reason}", place=str(path), hint="name a file with CREATE TABLE")
     found = [placed(schema, "ddl", raw) for schema, raw in script.tables.values()]
     tables = built(found, options)
     catalog: Catalog = {"kind": "catalog", "v": 1, "id": "", "name": path.name.split(".", 1)[0]}
-    catalog["dialect"] = dialect or max(script.dialects, key=lambda name: script.dialects[name])
+    catalog["dialect"] = options.dialect or max(script.dialects, key=lambda name: script.dialects[name])
     skipped: list[Skipped] = [
         {"path": f"{path.name}:{line}", "reason": reason} for line, reason in script.skipped
     ]

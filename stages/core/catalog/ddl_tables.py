@@ -65,7 +65,7 @@ def _create(tree: exp.Create, dialect: str, tables: Tables) -> str:
     like = tree.find(exp.LikeProperty)
     other = _find(like.this, tables) if like is not None else None
     if other is not None:
-        raw.columns = [Column(**column) for column in other.columns]  # type: ignore[typeddict-item]
+        raw.columns = [Column(**column) for column in other.columns]
     comment = tree.find(exp.SchemaCommentProperty)
     if comment is not None:
         raw.comment = comment.this.name
@@ -179,8 +179,8 @@ def _query_columns(raw: RawTable, query: exp.Query, tables: Tables) -> None:
             given += [_copy(column) for source in sources for column in source.columns]
         elif item.alias_or_name:
             base = item.unalias()
-            found = known.get(base.name.casefold()) if isinstance(base, exp.Column) else None
-            kind = found["type"] if found else _cast_type(base)
+            column = known.get(base.name.casefold()) if isinstance(base, exp.Column) else None
+            kind = column["type"] if column else _cast_type(base)
             given.append({"name": item.alias_or_name, "type": kind})
     if not raw.columns:
         raw.columns = given

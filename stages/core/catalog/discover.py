@@ -29,6 +29,7 @@ OWN_FILES = ("task.json", "video_input.json", MARK_FILE)
 OWN_FOLDERS = ("_video_frames",)
 SQLITE_SIDE_FILES = ("-wal", "-shm", "-journal")
 DEEPEST = 64
+HEAD_BYTES = 32
 SPECIAL = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -92,6 +93,27 @@ def module_for(name: str) -> ModuleType | None:
     lower = name.lower()
     fitting = [suffix for suffix in kinds() if lower.endswith(suffix)]
     return kinds()[max(fitting, key=len)] if fitting else None
+
+
+def module_at(path: Path) -> ModuleType | None:
+    """The module for a file: by its name, but a database by its first bytes.
+
+    ``.db`` may be SQLite's or DuckDB's; what is neither goes to the reader of its name, which
+    says what is wrong.
+    """
+    module = module_for(path.name)
+    if module is None or not hasattr(module, "MAGIC"):
+        return module
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return module
+    for other in kinds().values():
+        offset, magic = getattr(other, "MAGIC", (0, b""))
+        if magic and head[offset : offset + len(magic)] == magic:
+            return other
+    return module
 
 
 def walk(
@@ -196,7 +218,7 @@ class _Walker:
         if not self.chosen(name):
             self.found.skip(name, "left out by --include or --exclude")
             return
-        module = module_for(path.name)
+        module = module_at(path)
         document = path.suffix.lower() in DOCUMENT_SUFFIXES
         reason = self.why_not(path, size, known=document or module is not None)
         if reason:
@@ -258,7 +280,7 @@ def loose(files: Sequence[Path], root: Path) -> Iterator[Found | Skipped]:
     since the user named them."""
     for path in files:
         name = Path(os.path.relpath(path, root)).as_posix()
-        module = module_for(path.name)
+        module = module_at(path)
         if module is None:
             yield {"path": name, "reason": "not data of a known kind"}
         elif path.stat().st_size == 0:

@@ -47,8 +47,10 @@ class Request:
         evidence: The asker's hint, in place of any other.
         task_id: Id of the one task.
         options: How much is looked at and shown.
-        include: Patterns of the only files to take from folders.
-        exclude: Patterns of files to leave out.
+        include: Patterns of the only files to take from folders, and tables from servers.
+        exclude: Patterns of files and tables to leave out.
+        server_schemas: Patterns of the only schemas to take from servers.
+        sample: Whether rows of a server are looked at.
     """
 
     paths: tuple[str, ...] = ()
@@ -59,13 +61,15 @@ class Request:
     options: ScanOptions = field(default_factory=ScanOptions)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    server_schemas: tuple[str, ...] = ()
+    sample: bool = True
 
     def root(self, folder: str) -> ScanResult:
         """Scan one folder, or the server of a URL, as asked for."""
         if is_server(folder):
             from stages.core.catalog.servers import ServerOptions, scan_server
 
-            which = ServerOptions(include=self.include, exclude=self.exclude)
+            which = ServerOptions(self.server_schemas, self.include, self.exclude, self.sample)
             return scan_server(folder, self.options, which)
         return scan_root(folder, self.options, include=self.include, exclude=self.exclude)
 

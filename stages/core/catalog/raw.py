@@ -6,6 +6,7 @@ folder, so adding a kind is adding a file. The module defines::
     KIND: str                       # "csv"; stands in a table line as source.kind
     SUFFIXES: tuple[str, ...]       # lower case, with the dot: (".csv", ".tsv", ".csv.gz")
     SEVERAL: bool = False           # whether a file may hold several tables
+    MAGIC: tuple[int, bytes]        # where files of several kinds share a suffix: what tells this
     def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]: ...
     def load(con, path: Path, table: Table, target: str) -> None: ...
 
@@ -43,6 +44,8 @@ class ScanOptions:
         exact: Count all rows, even where that means reading the whole file.
         encoding: Encoding of text files; None where the source finds out.
         values: Whether any values are shown; False leaves sample and examples out.
+        dialect: SQL dialect of DDL text; None where it is to be found out.
+        cache: Whether what was read of an unchanged file the last time may stand for it.
         hide: Patterns (``fnmatch``, without regard to case, against ``column`` and
             ``table.column``) of columns that show no values.
     """
@@ -54,6 +57,8 @@ class ScanOptions:
     encoding: str | None = None
     values: bool = True
     hide: tuple[str, ...] = ()
+    dialect: str | None = None
+    cache: bool = False
 
 
 def unknown_rows() -> Rows:

@@ -28,6 +28,8 @@ DIALECTS = {"postgresql": "postgres", "mysql": "mysql"}
 """What sqlglot calls the SQL of each kind of server."""
 PASSWORD_VARIABLES = {"postgresql": ("WINNOW_DB_PASSWORD",), "mysql": ("WINNOW_DB_PASSWORD", "MYSQL_PWD")}
 CONNECT_SECONDS = 10
+_GIVEN: dict[str, str] = {}
+"""Passwords of URLs that let someone in, by the URL without: what is scanned can be queried then."""
 _SECRET_KEY = re.compile(r"pass|secret|token|key", re.IGNORECASE)
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _USERINFO = re.compile(r"://[^/?#]*@")
@@ -102,7 +104,10 @@ def address(place: str) -> Address:
         ) from None
     public = {key: value for key, value in url.query.items() if not _SECRET_KEY.search(key)}
     bare = url.set(drivername=kind, query=public)._replace(password=None)
-    return Address(kind, bare.render_as_string(hide_password=False), url)
+    safe = bare.render_as_string(hide_password=False)
+    if url.password is None and safe in _GIVEN:
+        url = url.set(password=_GIVEN[safe])
+    return Address(kind, safe, url)
 
 
 def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Any:
@@ -122,16 +127,19 @@ def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Any:
         named["password"] = password.encode() if where.kind == "mysql" else password
     named["connect_timeout"] = max(1, int(seconds))
     if where.kind == "mysql":
-        named |= {"charset": "utf8mb4", "autocommit": True, "local_infile": False}
+        named.update(charset="utf8mb4", autocommit=True, local_infile=False)
     driver = dialect.import_dbapi()
     try:
-        return driver.connect(*words, **named)
+        con = driver.connect(*words, **named)
     except (driver.Error, OSError, UnicodeError, TypeError) as error:
         lines = [line.strip() for line in str(_words(error)).splitlines() if line.strip()]
         what = where.scrubbed(lines[-1] if lines else type(error).__name__)
         raise SourceError(
             f"cannot connect: {what[:300]}", place=where.safe, hint=_hint(where, what)
         ) from None
+    if where.url.password is not None:
+        _GIVEN[where.safe] = str(where.url.password)
+    return con
 
 
 def _words(error: Exception) -> Any:

@@ -229,8 +229,8 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
     """
     import duckdb
 
-    source = table.get("source", {"kind": KIND})
-    reader = source.get("reader", {})
+    source = table["source"]
+    reader = source.get("reader") or {}
     entry = Entry(
         reader.get("schema", "main"), reader.get("name", source.get("table", "")), False, ""
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KIND = "parquet"
 SUFFIXES = (".parquet", ".pq", ".parq")
 SEVERAL = False
-MAGIC = b"PAR1"
+MAGIC = (0, b"PAR1")
 ENCRYPTED = b"PARE"
 SECONDS = 20.0
 """For the few rows of one file; a row group can be large."""
@@ -67,9 +67,9 @@ def _check(path: Path) -> None:
         tail = file.read(4)
     if ENCRYPTED in (head, tail):
         raise SourceError("an encrypted Parquet file", place=path.name, hint="leave it out")
-    if head != MAGIC:
+    if head != MAGIC[1]:
         raise SourceError("not a Parquet file", place=path.name, hint="leave it out")
-    if tail != MAGIC:
+    if tail != MAGIC[1]:
         raise SourceError("a Parquet file that is cut off", place=path.name, hint="copy it again")
 
 

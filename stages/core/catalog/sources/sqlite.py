@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 KIND = "sqlite"
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 SEVERAL = True
+MAGIC = (0, b"SQLite format 3\x00")
 
 KINDS = {int: "integer", float: "real", str: "text", Repaired: "text", bytes: "blob", type(None): "null"}
 _LISTING = """

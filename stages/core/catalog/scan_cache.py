@@ -1,0 +1,295 @@
+"""What was read of a file the last time, so that scanning an unchanged folder costs stat only.
+
+A file is the same while its path, size, modification and change time and inode are, and those
+of the side files that databases keep beside it. Options that decide what is read are part of
+the key, and so is the version of this package. What is kept is what a source said, cells cut
+and hidden values taken out, in one SQLite file in the cache folder; losing it costs time only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.records import Table
+
+LAYOUT = 1
+"""Changes when entries of an earlier version can no longer be used."""
+FILE = "scan.sqlite"
+SIDE_FILES = ("-wal", "-journal", ".wal")
+SETTLED_NS = 100_000_000
+"""A file that changed this shortly before it was read may change again within one clock tick."""
+MOST_BYTES = 512 << 20
+"""Of the whole cache; beyond, the entries that were used longest ago go."""
+KEEP_SHARE = 0.7
+USED_DAY = 86_400
+_FIELDS = {item.name for item in fields(RawTable)}
+_TABLE = """
+CREATE TABLE IF NOT EXISTS entry (
+  key BLOB PRIMARY KEY, body BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID
+"""
+
+
+def cache_file() -> Path:
+    """Where the cache lies: in ``$WINNOW_CACHE``, else in the user's cache folder."""
+    given = os.environ.get("WINNOW_CACHE")
+    if given:
+        return Path(given) / FILE
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "winnow" / FILE
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What tells one state of a file from another, and whether it can be relied on."""
+
+    key: bytes
+    settled: bool
+
+
+def stamp(path: Path, kind: str, options: ScanOptions) -> Stamp | None:
+    """The stamp of a file as it is now; None where it cannot be told."""
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    parts: list[Any] = [_how(options), kind, os.path.abspath(path), *_state(info)]
+    newest = max(info.st_mtime_ns, info.st_ctime_ns)
+    if kind in ("sqlite", "duckdb"):
+        for suffix in SIDE_FILES:
+            with suppress(OSError):
+                side = path.with_name(path.name + suffix).stat()
+                parts += [suffix, *_state(side)]
+                newest = max(newest, side.st_mtime_ns)
+    key = hashlib.sha256(orjson.dumps(parts)).digest()
+    return Stamp(key, time.time_ns() - newest > SETTLED_NS)
+
+
+def _state(info: os.stat_result) -> tuple[int, ...]:
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev
+
+
+@lru_cache(maxsize=8)
+def _how(options: ScanOptions) -> str:
+    """What decides how a file is read, beside the file."""
+    shape = repr((LAYOUT, _version(), replace(options, cache=False)))
+    return hashlib.sha256(shape.encode()).hexdigest()
+
+
+@cache
+def _version() -> str:
+    """Of winnow's readers, edits to them included, and of the engine, without importing it."""
+    readers = sorted(Path(__file__).parent.rglob("*.py"))
+    edited = [(file.name, file.stat().st_mtime_ns) for file in readers]
+    found = []
+    for name in ("winnow", "duckdb"):
+        try:
+            found.append(metadata.version(name))
+        except metadata.PackageNotFoundError:
+            found.append("?")
+    return "/".join([*found, hashlib.sha256(repr(edited).encode()).hexdigest()])
+
+
+class ScanCache:
+    """The entries of one scan: read as they are asked for, written together at the end.
+
+    A cache that cannot be opened or read is no cache, and no error.
+
+    Args:
+        file: Where it lies; None is the user's own.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file or cache_file()
+        self._con: sqlite3.Connection | None = None
+        self._broken = False
+        self._used: list[bytes] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        """What is kept of a file in this state, for `unpacked`; None where there is nothing."""
+        con = self._open()
+        if con is None:
+            return None
+        try:
+            row = con.execute("SELECT body, used FROM entry WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error:
+            self.close()
+            return None
+        if row is None:
+            return None
+        if row[1] < time.time() - USED_DAY:
+            self._used.append(key)
+        return bytes(row[0])
+
+    def keep(self, entries: Iterable[tuple[Stamp, Sequence[RawTable]]]) -> None:
+        """Write entries; files that changed only just now, and tables with errors, are not kept."""
+        now = int(time.time())
+        rows = (
+            (stamp.key, body, now)
+            for stamp, raws in entries
+            if stamp.settled and not any(raw.error for raw in raws)
+            if (body := _body(raws)) is not None
+        )
+        with suppress(sqlite3.Error, OSError):
+            con = self._open()
+            if con is None:
+                return
+            with con:
+                con.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+                con.executemany(
+                    "UPDATE entry SET used = ? WHERE key = ?", [(now, key) for key in self._used]
+                )
+            self._used = []
+            _shrink(con, self.file)
+
+    def close(self) -> None:
+        """Let go of the file until it is asked for again."""
+        con, self._con = self._con, None
+        if con is not None:
+            con.close()
+
+    def _open(self) -> sqlite3.Connection | None:
+        if self._con is None and not self._broken:
+            try:
+                self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not self.file.exists():
+                    os.close(os.open(self.file, os.O_CREAT | os.O_WRONLY, 0o600))
+                con = sqlite3.connect(self.file, timeout=5.0, check_same_thread=True)
+                self._con = con
+                con.execute("PRAGMA journal_mode = WAL")
+                con.execute("PRAGMA synchronous = OFF")
+                con.execute(_TABLE)
+            except (sqlite3.Error, OSError):
+                self._broken = True
+                self.close()
+        return self._con
+
+
+Job: TypeAlias = tuple[str, Path, ScanOptions]
+"""A file to read: its kind, where it lies, and how."""
+Result: TypeAlias = list[RawTable] | str
+
+
+class Remembered:
+    """Results of a list of jobs, from the cache where nothing changed.
+
+    Args:
+        jobs: The files, in order.
+        cache: Where results are kept.
+    """
+
+    def __init__(self, jobs: Sequence[Job], cache: ScanCache) -> None:
+        self.jobs = jobs
+        self.cache = cache
+        self._stamps = [stamp(path, kind, options) for kind, path, options in jobs]
+        self._fresh: list[tuple[Stamp, list[RawTable]]] = []
+
+    def results(self, read: Callable[[Sequence[Job]], Iterator[Result]]) -> Iterator[Result]:
+        """The result of each job, in order.
+
+        Args:
+            read: Gives the results of jobs, in order; asked for those that are not kept only.
+        """
+        kept = [self.cache.get(mark.key) if mark is not None else None for mark in self._stamps]
+        self.cache.close()  # reading may fork
+        fresh = read([job for job, body in zip(self.jobs, kept, strict=True) if body is None])
+        for job, mark, body in zip(self.jobs, self._stamps, kept, strict=True):
+            found = unpacked(body) if body is not None else None
+            if found is not None:
+                yield found
+                continue
+            result = next(fresh if body is None else read([job]))
+            if mark is not None and not isinstance(result, str):
+                self._fresh.append((mark, result))
+            yield result
+
+    def keep(self, tables: Mapping[int, Table]) -> None:
+        """Write what was read now.
+
+        Args:
+            tables: Table line by the ``id()`` of its raw table, which tells what is hidden.
+        """
+        if self._fresh:
+            self.cache.keep(
+                (mark, [bare(raw, tables[id(raw)]) if id(raw) in tables else raw for raw in raws])
+                for mark, raws in self._fresh
+            )
+        self.cache.close()
+
+
+def _shrink(con: sqlite3.Connection, file: Path) -> None:
+    """Drop what was used longest ago where the cache has grown too large."""
+    if file.stat().st_size <= MOST_BYTES:
+        return
+    count = con.execute("SELECT count(*) FROM entry").fetchone()[0]
+    with con:
+        con.execute(
+            "DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used LIMIT ?)",
+            (int(count * (1 - KEEP_SHARE)),),
+        )
+    con.execute("VACUUM")
+
+
+def _body(raws: Sequence[RawTable]) -> bytes | None:
+    """The tables as bytes; None where something in them is no JSON."""
+    try:
+        return zlib.compress(orjson.dumps([vars(raw) for raw in raws]), 1)
+    except (TypeError, ValueError):
+        return None
+
+
+def unpacked(body: bytes) -> list[RawTable] | None:
+    """The tables of an entry; None where it is damaged."""
+    try:
+        records = orjson.loads(zlib.decompress(body))
+        return [RawTable(**{k: v for k, v in record.items() if k in _FIELDS}) for record in records]
+    except (zlib.error, ValueError, TypeError):
+        return None
+
+
+def bounded(raw: RawTable, options: ScanOptions) -> RawTable:
+    """The table with cells no longer than what can be seen of them, so that many tables with
+    long cells are no more in memory than their lines. In place."""
+    most = options.cell + 1
+    for row in raw.sample:
+        for name, cell in row.items():
+            if cell is not None and len(cell) > most:
+                row[name] = cell[:most]
+    for column in raw.columns:
+        for holder in (column, *column.get("fields", ())):
+            examples = holder.get("examples")
+            if examples:
+                holder["examples"] = [text[:most] for text in examples]
+    return raw
+
+
+def bare(raw: RawTable, table: Table) -> RawTable:
+    """A copy without the values of the columns that the table line hides."""
+    hidden = {column["name"] for column in table["columns"] if column.get("hidden")}
+    if not hidden:
+        return raw
+    columns = []
+    for column in raw.columns:
+        if column["name"] in hidden:
+            column = {**column}
+            column.pop("examples", None)
+            if "fields" in column:
+                column["fields"] = [{**inner} for inner in column["fields"]]
+                for inner in column["fields"]:
+                    inner.pop("examples", None)
+        columns.append(column)
+    sample = [{name: cell for name, cell in row.items() if name not in hidden} for row in raw.sample]
+    return replace(raw, columns=columns, sample=sample)
