@@ -1,9 +1,10 @@
 """Run one read-only SQL statement over a catalog, or look at its tables.
 
-SOURCE is a file of lines that `winnow scan` wrote, a folder, a data file, or - for lines on
-stdin. Every table answers, folded or not, by its canonical name and its aliases.
+SOURCE is a file of lines that `winnow scan` wrote, a folder, a data file, the URL of a server,
+or - for lines on stdin. Every table answers, folded or not, by its canonical name and its
+aliases.
 
-The statement is DuckDB SQL, or of another --dialect. It comes from --sql, after SOURCE, or
+The statement is DuckDB SQL, the server's own, or of another --dialect. It comes from --sql, after SOURCE, or
 from stdin where - stands in its place or nothing does. Instead of a statement:
 
 \b
@@ -24,8 +25,9 @@ statement is told on stderr.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +167,7 @@ def _answers(place: str, sql: str, options: Mapping[str, Any]) -> list[Answer]:
     limits = replace(_DEFAULT, **{name: options[name] for name in names})
     limits = replace(limits, max_rows=max(limits.max_rows, limits.rows))
     with Database(
-        catalog, tables, limits=limits, root=options["root"], progress=_loading
+        catalog, tables, limits=limits, root=options["root"], progress=_loading()
     ) as database:
         word, _, rest = sql.strip().rstrip(";").partition(" ")
         if word == "\\tables":
@@ -179,8 +181,10 @@ def _answers(place: str, sql: str, options: Mapping[str, Any]) -> list[Answer]:
         return [database.query(sql, dialect=options["dialect"])]
 
 
-def _loading(name: str) -> None:
-    diagnostics.progress(0, None, f"loading {name}")
+def _loading() -> Callable[[str], None]:
+    """What tells, on a terminal, which table is being loaded."""
+    loaded = count()
+    return lambda name: diagnostics.progress(next(loaded), None, f"tables loaded, now {name}")
 
 
 def _write(answers: list[Answer], form: str, path: str | None, terminal: bool) -> None:

@@ -19,15 +19,26 @@ def column(name, type_="BIGINT", **more):
 
 def table(name, path, columns, **more):
     return {
-        "kind": "table", "catalog": "c", "name": name, "describe_key": path,
-        "source": {"kind": "csv", "path": path}, "columns": columns, **more,
+        "kind": "table",
+        "catalog": "c",
+        "name": name,
+        "describe_key": path,
+        "source": {"kind": "csv", "path": path},
+        "columns": columns,
+        **more,
     }
 
 
 EMPLOYEES = table(
-    "employees", "employees.csv",
-    [column("emp_id"), column("Emp Name", "VARCHAR"), column("salary", "DOUBLE"),
-     column("dept_id"), column("hired", "DATE")],
+    "employees",
+    "employees.csv",
+    [
+        column("emp_id"),
+        column("Emp Name", "VARCHAR"),
+        column("salary", "DOUBLE"),
+        column("dept_id"),
+        column("hired", "DATE"),
+    ],
     aliases=["Employee Attendance", "HR.PUBLIC.EMP"],
 )
 DEPT = table("dept", "dept.csv", [column("dept_id"), column("name", "VARCHAR")])

@@ -89,7 +89,7 @@ READ = [
     "PRAGMA json_execute_serialized_sql(json_serialize_sql('SELECT * FROM read_text(''{secret}'')'))",
     IN_SCOPE,
     "SELECT * FROM (WITH \"{secret}\" AS (SELECT 1) SELECT 1) a, '{secret}' b",
-    "WITH a AS (SELECT * FROM \"{secret}\"), \"{secret}\" AS (SELECT 1) SELECT * FROM a",
+    'WITH a AS (SELECT * FROM "{secret}"), "{secret}" AS (SELECT 1) SELECT * FROM a',
     "SELECT * FROM (VALUES (1)) v, read_text('{secret}')",
     "SELECT content FROM dept POSITIONAL JOIN read_text('{secret}')",
     "SELECT * FROM dept SEMI JOIN read_text('{secret}') ON true",
@@ -247,9 +247,12 @@ class Field:
         write_root(self.folder)
         self.cache = folder / "cache"
         self.paths = {
-            "secret": self.folder / "secret.txt", "json": self.folder / "secret.json",
-            "parquet": self.folder / "secret.parquet", "sqlite": self.folder / "secret.db",
-            "victim": self.folder / "dept.csv", "new": self.folder / "new.csv",
+            "secret": self.folder / "secret.txt",
+            "json": self.folder / "secret.json",
+            "parquet": self.folder / "secret.parquet",
+            "sqlite": self.folder / "secret.db",
+            "victim": self.folder / "dept.csv",
+            "new": self.folder / "new.csv",
         }
         self.paths["secret"].write_text(MARKER)
         self.paths["json"].write_text(f'{{"a": "{MARKER}"}}\n')
@@ -276,7 +279,9 @@ class Field:
         return attack
 
     def _files(self) -> list[tuple[Path, str, list[str]]]:
-        tables = {self.database.query(f"SELECT count(*) FROM {n}").rows: n for n in ("dept", "employees")}
+        tables = {
+            self.database.query(f"SELECT count(*) FROM {n}").rows: n for n in ("dept", "employees")
+        }
         found = []
         for path in self.own:
             with duckdb.connect(str(path), read_only=True) as con:
@@ -313,7 +318,9 @@ def child_only(field):
 
     def ask(sql):
         if not holder or not holder[0].alive:
-            holder[:] = [Worker(field.files, Limits(seconds=3), (list(allowed.scalar), list(allowed.table)))]
+            holder[:] = [
+                Worker(field.files, Limits(seconds=3), (list(allowed.scalar), list(allowed.table)))
+            ]
         names, types = holder[0].describe(sql)
         return names, holder[0].run(sql, types, 50, 3)[0]
 
@@ -362,14 +369,17 @@ def _without_echo(message):
     return message.replace(f"/{MARKER}", "").replace(f"'{MARKER}'", "")
 
 
-@pytest.mark.parametrize("attack", [
-    "SELECT * FROM read_text('{secret}')",
-    "SELECT * FROM '{parquet}'",
-    "WITH x AS (COPY (SELECT 1) TO '{victim}' (FORMAT csv, USE_TMP_FILE false)) SELECT * FROM x",
-    "COPY (SELECT 1) TO '{new}' (FORMAT csv)",
-    "CREATE OR REPLACE TEMP VIEW dept AS SELECT 99 AS dept_id, 'poison' AS name",
-    "SELECT * FROM query('SELECT * FROM read_text(''{secret}'')')",
-])
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "SELECT * FROM read_text('{secret}')",
+        "SELECT * FROM '{parquet}'",
+        "WITH x AS (COPY (SELECT 1) TO '{victim}' (FORMAT csv, USE_TMP_FILE false)) SELECT * FROM x",
+        "COPY (SELECT 1) TO '{new}' (FORMAT csv)",
+        "CREATE OR REPLACE TEMP VIEW dept AS SELECT 99 AS dept_id, 'poison' AS name",
+        "SELECT * FROM query('SELECT * FROM read_text(''{secret}'')')",
+    ],
+)
 def test_the_judge_sees_the_same_attacks_succeed_on_an_open_engine(tmp_path, attack):
     field = Field(tmp_path)
     field.database.close()

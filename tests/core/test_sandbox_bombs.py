@@ -44,13 +44,16 @@ BOMBS = {
     "group": "SELECT range, count(*) FROM range(10000000000) GROUP BY range",
     "window": "SELECT sum(range) OVER (ORDER BY hash(range)) FROM range(10000000000)",
     "levenshtein": "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))",
-    "list comprehension": "SELECT [x * y FOR x IN range(100000) FOR y IN range(100000)]"
-    .replace(" FOR y IN range(100000)", "").replace("x * y", "list_sum(range(x * 1000))"),
+    "list comprehension": "SELECT [x * y FOR x IN range(100000) FOR y IN range(100000)]".replace(
+        " FOR y IN range(100000)", ""
+    ).replace("x * y", "list_sum(range(x * 1000))"),
     "nested structs": "SELECT list_transform(range(100000), lambda x: range(x))",
     "factorial": "SELECT factorial((range % 30)::INTEGER) FROM range(10000000000) ORDER BY 1 DESC",
-    "300-way join": "SELECT count(*) FROM " + " JOIN ".join(f"dept d{n} USING (dept_id)" if n else "dept d0" for n in range(300)),
+    "300-way join": "SELECT count(*) FROM "
+    + " JOIN ".join(f"dept d{n} USING (dept_id)" if n else "dept d0" for n in range(300)),
     "300 commas": "SELECT count(*) FROM " + ", ".join(f"dept d{n}" for n in range(300)),
-    "60-way cross join": "SELECT count(*) FROM " + ", ".join(f"range(1000) d{n}" for n in range(60)),
+    "60-way cross join": "SELECT count(*) FROM "
+    + ", ".join(f"range(1000) d{n}" for n in range(60)),
     "deep parentheses": "SELECT " + "(" * 9000 + "1" + ")" * 9000,
     "deep subqueries": "SELECT * FROM " + "(SELECT * FROM " * 1000 + "dept" + ")" * 1000,
     "deep functions": "SELECT " + "abs(" * 3000 + "1" + ")" * 3000,
@@ -58,17 +61,33 @@ BOMBS = {
     "long sum": "SELECT " + "+".join("1" for _ in range(9000)),
     "long OR": "SELECT * FROM dept WHERE " + " OR ".join(f"dept_id={n}" for n in range(1000)),
     "long IN": f"SELECT * FROM dept WHERE dept_id IN ({','.join(map(str, range(3500)))})",
-    "long CASE": "SELECT CASE " + " ".join(f"WHEN dept_id={n} THEN 1" for n in range(600)) + " END FROM dept",
+    "long CASE": "SELECT CASE "
+    + " ".join(f"WHEN dept_id={n} THEN 1" for n in range(600))
+    + " END FROM dept",
     "many CTEs": "WITH c0 AS (SELECT * FROM dept)"
-    + "".join(f", c{n} AS (SELECT a.* FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 25)) + " SELECT count(*) FROM c24",
+    + "".join(f", c{n} AS (SELECT a.* FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 25))
+    + " SELECT count(*) FROM c24",
     "too long": "SELECT '" + "x" * 30_000 + "'",
-    "wide answer": "SELECT " + ", ".join(f"repeat('x', 100000) AS c{n}" for n in range(400)) + " FROM range(100000)",
+    "wide answer": "SELECT "
+    + ", ".join(f"repeat('x', 100000) AS c{n}" for n in range(400))
+    + " FROM range(100000)",
 }
 
 
 REFERENCE = {
-    "cross join", "range of 1e12", "recursion without end", "string_agg of 1e9", "repeat 4e9", "list of 1e9",
-    "300-way join", "60-way cross join", "sort", "distinct", "deep parentheses", "wide answer", "regex",
+    "cross join",
+    "range of 1e12",
+    "recursion without end",
+    "string_agg of 1e9",
+    "repeat 4e9",
+    "list of 1e9",
+    "300-way join",
+    "60-way cross join",
+    "sort",
+    "distinct",
+    "deep parentheses",
+    "wide answer",
+    "regex",
 }
 """Those that are always run: the reference's own, and one of each way to die."""
 
@@ -110,7 +129,8 @@ def shared(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in REFERENCE else pytest.param(name, marks=pytest.mark.slow) for name in BOMBS]
+    "name",
+    [name if name in REFERENCE else pytest.param(name, marks=pytest.mark.slow) for name in BOMBS],
 )
 def test_a_bomb_ends_in_time_and_memory_and_the_next_query_works(shared, name):
     start = time.monotonic()

@@ -80,7 +80,9 @@ SAME_AS_THE_ENGINE = [
 def plain(root):
     con = duckdb.connect()
     for line in (EMPLOYEES, DEPT):
-        con.execute(f"CREATE VIEW {line['name']} AS SELECT * FROM read_csv('{root / line['source']['path']}')")
+        con.execute(
+            f"CREATE VIEW {line['name']} AS SELECT * FROM read_csv('{root / line['source']['path']}')"
+        )
     return con
 
 
@@ -95,9 +97,20 @@ def test_a_query_means_the_same_behind_the_gate(db, plain, sql):
 
 
 NAMES = [
-    "employees", "EMPLOYEES", '"employees"', '"Employee Attendance"', '"EMPLOYEE ATTENDANCE"',
-    "HR.PUBLIC.EMP", "hr.public.emp", '"HR"."PUBLIC"."EMP"', "main.employees", '"EmployeeAttendance"',
-    "`Employee Attendance`", "[Employee Attendance]", "EMP", '"HR.PUBLIC.EMP"',
+    "employees",
+    "EMPLOYEES",
+    '"employees"',
+    '"Employee Attendance"',
+    '"EMPLOYEE ATTENDANCE"',
+    "HR.PUBLIC.EMP",
+    "hr.public.emp",
+    '"HR"."PUBLIC"."EMP"',
+    "main.employees",
+    '"EmployeeAttendance"',
+    "`Employee Attendance`",
+    "[Employee Attendance]",
+    "EMP",
+    '"HR.PUBLIC.EMP"',
 ]
 
 
@@ -106,18 +119,21 @@ def test_a_table_answers_to_every_spelling(db, name):
     assert db.query(f"SELECT count(*) FROM {name}").rows == ((4,),)
 
 
-@pytest.mark.parametrize("sql", [
-    'SELECT "Employee Attendance".emp_id FROM "Employee Attendance" WHERE emp_id = 1',
-    'SELECT employees.emp_id FROM "Employee Attendance" WHERE employees.emp_id = 1',
-    "SELECT HR.PUBLIC.EMP.emp_id FROM HR.PUBLIC.EMP WHERE hr.public.emp.emp_id = 1",
-    "SELECT EMP.emp_id FROM HR.PUBLIC.EMP WHERE emp.emp_id = 1",
-    'SELECT e.emp_id FROM "Employee Attendance" AS e WHERE e.emp_id = 1',
-    "SELECT main.employees.emp_id FROM main.employees WHERE emp_id = 1",
-    'SELECT `emp_id` FROM employees WHERE `Emp Name` = \'Ann\'',
-    "SELECT [emp_id] FROM [Employee Attendance] WHERE [Emp Name] = 'Ann'",
-    'SELECT emp_id FROM employees WHERE "EmpName" = \'Ann\'',
-    'SELECT emp_id FROM employees WHERE "Emp  Name " = \'Ann\'',
-])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'SELECT "Employee Attendance".emp_id FROM "Employee Attendance" WHERE emp_id = 1',
+        'SELECT employees.emp_id FROM "Employee Attendance" WHERE employees.emp_id = 1',
+        "SELECT HR.PUBLIC.EMP.emp_id FROM HR.PUBLIC.EMP WHERE hr.public.emp.emp_id = 1",
+        "SELECT EMP.emp_id FROM HR.PUBLIC.EMP WHERE emp.emp_id = 1",
+        'SELECT e.emp_id FROM "Employee Attendance" AS e WHERE e.emp_id = 1',
+        "SELECT main.employees.emp_id FROM main.employees WHERE emp_id = 1",
+        "SELECT `emp_id` FROM employees WHERE `Emp Name` = 'Ann'",
+        "SELECT [emp_id] FROM [Employee Attendance] WHERE [Emp Name] = 'Ann'",
+        "SELECT emp_id FROM employees WHERE \"EmpName\" = 'Ann'",
+        "SELECT emp_id FROM employees WHERE \"Emp  Name \" = 'Ann'",
+    ],
+)
 def test_a_column_follows_the_spelling_of_its_table(db, sql):
     assert db.query(sql).rows == ((1,),)
 
@@ -161,7 +177,10 @@ REFUSED = [
     ("hello", "no query"),
     ("SHOW VARIABLES", "SHOW"),
     ('SELECT "current_date"', "in quotes"),
-    ("SELECT a FROM (WITH dept2 AS (SELECT 1 AS a) SELECT a FROM dept2) q, dept2", "no table dept2"),
+    (
+        "SELECT a FROM (WITH dept2 AS (SELECT 1 AS a) SELECT a FROM dept2) q, dept2",
+        "no table dept2",
+    ),
     ("WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a", "no table b"),
     ("WITH a AS (SELECT * FROM a) SELECT * FROM a", "no table a"),
 ]
@@ -218,7 +237,9 @@ def test_every_listed_function_passes_the_gate():
     for name in sorted(grammar.functions().scalar):
         for given in arguments:
             try:
-                tree, notes = gate.read(f"SELECT {name}({given}) FROM (SELECT 1 AS x)", Names([]), Limits())
+                tree, notes = gate.read(
+                    f"SELECT {name}({given}) FROM (SELECT 1 AS x)", Names([]), Limits()
+                )
                 gate.check(tree, Names([]), Limits(), notes)
                 break
             except SqlRefused:
@@ -250,20 +271,44 @@ def test_rows_are_limited_and_told(db):
 
 
 def test_cells_are_cut_and_typed(db):
-    answer = db.query("SELECT repeat('ä', 300), 1, 1.5, 2.50::DECIMAL(5,2), true, NULL, DATE '2020-01-02', [1, NULL]")
+    answer = db.query(
+        "SELECT repeat('ä', 300), 1, 1.5, 2.50::DECIMAL(5,2), true, NULL, DATE '2020-01-02', [1, NULL]"
+    )
     text, whole, decimal, exact, truth, null, day, items = answer.rows[0]
     assert text == "ä" * 200 + "…(+100)"
-    assert (whole, str(decimal), str(exact), truth, null, day, items) == (1, "1.5", "2.50", True, None, "2020-01-02", "[1, NULL]")
+    assert (whole, str(decimal), str(exact), truth, null, day, items) == (
+        1,
+        "1.5",
+        "2.50",
+        True,
+        None,
+        "2020-01-02",
+        "[1, NULL]",
+    )
 
 
 def test_questions_about_the_schema_come_from_the_catalog(db):
     assert [row[0] for row in db.query("SHOW TABLES").rows] == ["employees", "dept"]
-    assert [row[:2] for row in db.query("DESCRIBE dept").rows] == [("dept_id", "BIGINT"), ("name", "VARCHAR")]
+    assert [row[:2] for row in db.query("DESCRIBE dept").rows] == [
+        ("dept_id", "BIGINT"),
+        ("name", "VARCHAR"),
+    ]
     assert db.query("DESCRIBE SELECT 1 AS a").rows == (("a", "INTEGER"),)
     summed = db.query("SUMMARIZE employees")
-    assert summed.columns == ("position", "column", "type", "min", "max", "distinct_about", "nulls", "rows")
+    assert summed.columns == (
+        "position",
+        "column",
+        "type",
+        "min",
+        "max",
+        "distinct_about",
+        "nulls",
+        "rows",
+    )
     assert summed.rows[2] == (3, "salary", "DOUBLE", "10.1", "20.2", 2, 1, 4)
-    assert db.query("SUMMARIZE SELECT dept_id FROM dept").rows == ((1, "dept_id", "BIGINT", "1", "3", 3, 0, 3),)
+    assert db.query("SUMMARIZE SELECT dept_id FROM dept").rows == (
+        (1, "dept_id", "BIGINT", "1", "3", 3, 0, 3),
+    )
     with pytest.raises(SqlRefused, match="did you mean dept"):
         db.query("DESCRIBE depp")
 
@@ -275,8 +320,16 @@ def test_schema_of_a_table_and_its_first_rows(db):
 
 
 def test_a_catalog_without_data_describes_but_does_not_answer(tmp_path):
-    line = {"kind": "table", "catalog": "c", "name": "t", "describe_key": "t", "columns": [column("a")]}
-    with Database({"kind": "catalog", "v": 1, "id": "c", "name": "c"}, [line], cache=tmp_path, load=load) as bare:
+    line = {
+        "kind": "table",
+        "catalog": "c",
+        "name": "t",
+        "describe_key": "t",
+        "columns": [column("a")],
+    }
+    with Database(
+        {"kind": "catalog", "v": 1, "id": "c", "name": "c"}, [line], cache=tmp_path, load=load
+    ) as bare:
         assert bare.query("SHOW TABLES").rows == (("t", None, 1, "t"),)
         assert bare.schema("t")[1] is None
         with pytest.raises(SqlRefused, match="t has no data"):
@@ -284,10 +337,22 @@ def test_a_catalog_without_data_describes_but_does_not_answer(tmp_path):
 
 
 def test_hidden_columns_are_not_there(root, tmp_path):
-    line = {**EMPLOYEES, "columns": [{**c, "hidden": c["name"] == "salary"} for c in EMPLOYEES["columns"]]}
+    line = {
+        **EMPLOYEES,
+        "columns": [{**c, "hidden": c["name"] == "salary"} for c in EMPLOYEES["columns"]],
+    }
     with database(root, tmp_path, [line, DEPT]) as made:
-        assert made.query("SELECT * FROM employees").columns == ("emp_id", "Emp Name", "dept_id", "hired")
-        for sql in ("SELECT salary FROM employees", "SELECT employees.salary FROM employees", "SELECT e.salary FROM employees e"):
+        assert made.query("SELECT * FROM employees").columns == (
+            "emp_id",
+            "Emp Name",
+            "dept_id",
+            "hired",
+        )
+        for sql in (
+            "SELECT salary FROM employees",
+            "SELECT employees.salary FROM employees",
+            "SELECT e.salary FROM employees e",
+        ):
             with pytest.raises(SqlFailed, match="hidden"):
                 made.query(sql)
         assert "20.2" not in str(made.query("SELECT employees FROM employees"))
@@ -295,7 +360,10 @@ def test_hidden_columns_are_not_there(root, tmp_path):
 
 
 def test_a_table_called_like_something_of_the_engine(root, tmp_path):
-    lines = [table(name, "dept.csv", DEPT["columns"]) for name in ("sqlite_master", "data", "f0", "main", "order", "a\"b")]
+    lines = [
+        table(name, "dept.csv", DEPT["columns"])
+        for name in ("sqlite_master", "data", "f0", "main", "order", 'a"b')
+    ]
     with database(root, tmp_path, lines) as made:
         for line in lines:
             quoted = '"' + line["name"].replace('"', '""') + '"'

@@ -24,7 +24,10 @@ QUOTES = [
     ("SELECT $$`x`$$", None),
     ("SELECT [Emp Name] FROM employees", 'SELECT "Emp Name" FROM employees'),
     ("SELECT [name], [dept_id] FROM [dept]", 'SELECT "name", "dept_id" FROM "dept"'),
-    ("SELECT d.[name] FROM dept d WHERE [dept_id] > 1", 'SELECT d."name" FROM dept d WHERE "dept_id" > 1'),
+    (
+        "SELECT d.[name] FROM dept d WHERE [dept_id] > 1",
+        'SELECT d."name" FROM dept d WHERE "dept_id" > 1',
+    ),
     ("SELECT name AS [Full Name] FROM dept", 'SELECT name AS "Full Name" FROM dept'),
     ("SELECT * FROM [Employee Attendance]", 'SELECT * FROM "Employee Attendance"'),
     ("SELECT [1, 2, 3], ['a'], [name] FROM dept", None),
@@ -74,7 +77,7 @@ COLUMNS = [
     ('SELECT "emp  name" FROM employees', "Emp Name"),
     ('SELECT "emp_id" FROM employees', None),
     ('SELECT "Emp Name" FROM employees', None),
-    ('SELECT EmpName FROM employees', None),
+    ("SELECT EmpName FROM employees", None),
     ('SELECT "EmpName" FROM (SELECT 1 AS "EmpName") q, employees', None),
     ('SELECT "EmpName" FROM dept', None),
     ('WITH q("EmpName") AS (SELECT 1) SELECT "EmpName" FROM q, employees', None),
@@ -128,14 +131,23 @@ ORDERS = [
     ("SELECT * FROM t LIMIT 5", "SELECT * FROM t LIMIT 5"),
     ("SELECT * FROM t LIMIT 500", "SELECT * FROM t LIMIT 11"),
     ("SELECT * FROM t LIMIT 50 PERCENT", "SELECT * FROM t LIMIT 50 PERCENT"),
-    ("SELECT a, count(*) FROM t GROUP BY a", "SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY ALL LIMIT 11"),
+    (
+        "SELECT a, count(*) FROM t GROUP BY a",
+        "SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY ALL LIMIT 11",
+    ),
     ("SELECT DISTINCT a FROM t", "SELECT DISTINCT a FROM t ORDER BY ALL LIMIT 11"),
     ("SELECT * FROM t, u", "SELECT * FROM t, u ORDER BY ALL LIMIT 11"),
-    ("SELECT a FROM t UNION SELECT b FROM u", "SELECT a FROM t UNION SELECT b FROM u ORDER BY ALL LIMIT 11"),
+    (
+        "SELECT a FROM t UNION SELECT b FROM u",
+        "SELECT a FROM t UNION SELECT b FROM u ORDER BY ALL LIMIT 11",
+    ),
     ("SELECT a FROM t ORDER BY b DESC LIMIT 3", "SELECT a FROM t ORDER BY b DESC, 1, 2 LIMIT 3"),
     ("SELECT a FROM t ORDER BY ALL", "SELECT a FROM t ORDER BY ALL LIMIT 11"),
     ("SELECT a FROM t ORDER BY ALL DESC", "SELECT a FROM t ORDER BY ALL DESC LIMIT 11"),
-    ("SELECT * FROM (SELECT * FROM t) q", "SELECT * FROM (SELECT * FROM t) AS q ORDER BY ALL LIMIT 11"),
+    (
+        "SELECT * FROM (SELECT * FROM t) q",
+        "SELECT * FROM (SELECT * FROM t) AS q ORDER BY ALL LIMIT 11",
+    ),
     ("SELECT sum(a) OVER () FROM t", "SELECT SUM(a) OVER () FROM t ORDER BY ALL LIMIT 11"),
 ]
 
@@ -167,10 +179,14 @@ def twice(tmp_path_factory):
     """The same data loaded twice, by a loader with several threads, and asked by two children."""
     folder = tmp_path_factory.mktemp("twice")
     (folder / "big.csv").write_text(
-        "id,g,x\n" + "".join(f"{n},{n * 7919 % 13},{(n * 104729 % 1000003) / 7}\n" for n in range(200_000))
+        "id,g,x\n"
+        + "".join(f"{n},{n * 7919 % 13},{(n * 104729 % 1000003) / 7}\n" for n in range(200_000))
     )
     line = table("big", "big.csv", [column("id"), column("g"), column("x", "DOUBLE")])
-    with database(folder, folder / "one", [line]) as one, database(folder, folder / "two", [line]) as two:
+    with (
+        database(folder, folder / "one", [line]) as one,
+        database(folder, folder / "two", [line]) as two,
+    ):
         yield one, two
 
 
@@ -185,6 +201,14 @@ def test_the_first_rows_of_a_table_are_the_first_of_the_file(twice):
 
 
 SQLITE = [
+    'SELECT dept_id, max(emp_id), "Emp Name" FROM employees GROUP BY dept_id ORDER BY dept_id',
+    'SELECT "Emp Name", min(emp_id) FROM employees',
+    "SELECT d.name, d.dept_id, count(*) FROM dept d JOIN employees e ON d.dept_id = e.dept_id GROUP BY d.dept_id ORDER BY d.name",
+    "SELECT name FROM dept GROUP BY dept_id HAVING count(*) > 0 ORDER BY count(dept_id), name",
+    "SELECT dept_id + 1 AS k, count(*) AS n FROM employees GROUP BY k ORDER BY n, k",
+    "SELECT upper(name) AS u, count(*) FROM dept GROUP BY 1 ORDER BY 1",
+    "SELECT dept_id, (SELECT name FROM dept d WHERE d.dept_id = e.dept_id) FROM employees e GROUP BY dept_id ORDER BY 1",
+    "SELECT count(*) FROM (SELECT name FROM dept GROUP BY dept_id) q",
     'SELECT emp_id FROM employees WHERE "Emp Name" = "Ann" OR hired = "2021-02-03" ORDER BY emp_id',
     'SELECT "x" AS "y", q."z" FROM (SELECT name AS "z" FROM dept WHERE name = "IT") q',
     'WITH c("k") AS (SELECT name FROM dept) SELECT "k" FROM c WHERE "k" <> "Sales" ORDER BY "k"',
@@ -192,7 +216,7 @@ SQLITE = [
     "SELECT emp_id / 2, emp_id / 2.0, 7 / 2, emp_id % 2 FROM employees ORDER BY emp_id",
     "SELECT -7 / 2, 7 / -2, (emp_id - 4) / 2, emp_id / (emp_id - 1), salary / (emp_id - 1) FROM employees ORDER BY emp_id",
     "SELECT e.emp_id / e.dept_id FROM employees e ORDER BY e.emp_id",
-    "SELECT \"Emp Name\" FROM employees WHERE \"Emp Name\" LIKE 'a%'",
+    'SELECT "Emp Name" FROM employees WHERE "Emp Name" LIKE \'a%\'',
     "SELECT [Emp Name], `emp_id` FROM employees ORDER BY emp_id",
     "SELECT dept_id, count(*), sum(salary), sum(emp_id) / count(*) FROM employees GROUP BY dept_id ORDER BY dept_id",
     "SELECT group_concat(name, '|') FROM (SELECT name FROM dept ORDER BY name)",
@@ -211,10 +235,18 @@ SQLITE = [
 @pytest.fixture(scope="module")
 def lite():
     con = sqlite3.connect(":memory:")
-    con.execute('CREATE TABLE employees (emp_id INTEGER, "Emp Name" TEXT, salary REAL, dept_id INTEGER, hired TEXT)')
-    con.executemany("INSERT INTO employees VALUES (?, ?, ?, ?, ?)", [
-        (1, "Ann", 10.1, 1, "2020-01-02"), (2, "Bob", 20.2, 2, "2021-02-03"),
-        (3, "Cy", 20.2, 1, "2022-03-04"), (4, None, None, 2, None)])
+    con.execute(
+        'CREATE TABLE employees (emp_id INTEGER, "Emp Name" TEXT, salary REAL, dept_id INTEGER, hired TEXT)'
+    )
+    con.executemany(
+        "INSERT INTO employees VALUES (?, ?, ?, ?, ?)",
+        [
+            (1, "Ann", 10.1, 1, "2020-01-02"),
+            (2, "Bob", 20.2, 2, "2021-02-03"),
+            (3, "Cy", 20.2, 1, "2022-03-04"),
+            (4, None, None, 2, None),
+        ],
+    )
     con.execute("CREATE TABLE dept (dept_id INTEGER, name TEXT)")
     con.executemany("INSERT INTO dept VALUES (?, ?)", [(1, "Sales"), (2, "IT"), (3, "Legal")])
     return con
@@ -228,21 +260,41 @@ def test_sqlite_statements_give_what_sqlite_gives(db, lite, sql):
 
 
 OTHER = [
-    ("mysql", "SELECT `name` FROM `dept` WHERE name = \"Sales\" LIMIT 0, 1", [("Sales",)]),
+    ("mysql", 'SELECT `name` FROM `dept` WHERE name = "Sales" LIMIT 0, 1', [("Sales",)]),
     ("mysql", "SELECT IFNULL(salary, 0) FROM employees WHERE emp_id = 4", [(0.0,)]),
     ("mysql", "SELECT DATE_FORMAT(hired, '%Y-%m') FROM employees WHERE emp_id = 1", [("2020-01",)]),
     ("mysql", "SELECT DATEDIFF(hired, '2020-01-01') FROM employees WHERE emp_id = 1", [(1,)]),
     ("mysql", "SELECT name FROM dept WHERE name LIKE 'sal%'", [("Sales",)]),
-    ("mysql", "SELECT GROUP_CONCAT(name ORDER BY name SEPARATOR '|') FROM dept", [("IT|Legal|Sales",)]),
+    (
+        "mysql",
+        "SELECT GROUP_CONCAT(name ORDER BY name SEPARATOR '|') FROM dept",
+        [("IT|Legal|Sales",)],
+    ),
     ("postgres", "SELECT name::text FROM dept WHERE name ILIKE 's%'", [("Sales",)]),
     ("postgres", "SELECT emp_id / 2 FROM employees WHERE emp_id = 3", [(1,)]),
     ("postgres", "SELECT to_char(hired, 'YYYY') FROM employees WHERE emp_id = 1", [("2020",)]),
     ("postgres", "SELECT string_agg(name, ',' ORDER BY name) FROM dept", [("IT,Legal,Sales",)]),
-    ("bigquery", "SELECT `name` FROM `dept` WHERE SAFE_CAST(name AS INT64) IS NULL LIMIT 1", [("Sales",)]),
-    ("bigquery", "SELECT DATE_DIFF(hired, DATE '2020-01-01', DAY) FROM employees WHERE emp_id = 1", [(1,)]),
+    (
+        "bigquery",
+        "SELECT `name` FROM `dept` WHERE SAFE_CAST(name AS INT64) IS NULL LIMIT 1",
+        [("Sales",)],
+    ),
+    (
+        "bigquery",
+        "SELECT DATE_DIFF(hired, DATE '2020-01-01', DAY) FROM employees WHERE emp_id = 1",
+        [(1,)],
+    ),
     ("snowflake", "SELECT IFF(emp_id = 1, 'a', 'b') FROM HR.PUBLIC.EMP WHERE emp_id = 1", [("a",)]),
-    ("snowflake", "SELECT DATEDIFF(day, '2020-01-01', hired) FROM employees WHERE emp_id = 1", [(1,)]),
-    ("snowflake", "SELECT ZEROIFNULL(salary) FROM employees QUALIFY ROW_NUMBER() OVER (ORDER BY emp_id DESC) = 1", [(0.0,)]),
+    (
+        "snowflake",
+        "SELECT DATEDIFF(day, '2020-01-01', hired) FROM employees WHERE emp_id = 1",
+        [(1,)],
+    ),
+    (
+        "snowflake",
+        "SELECT ZEROIFNULL(salary) FROM employees QUALIFY ROW_NUMBER() OVER (ORDER BY emp_id DESC) = 1",
+        [(0.0,)],
+    ),
     ("duckdb", "SELECT 1", [(1,)]),
 ]
 

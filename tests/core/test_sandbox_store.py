@@ -90,7 +90,9 @@ def test_a_table_line_read_otherwise_is_another_file(root, tmp_path):
 
 def test_a_file_holds_its_table_and_nothing_else(root, tmp_path):
     with duckdb.connect(str(store(root, tmp_path / "cache").file(DEPT)), read_only=True) as con:
-        assert con.execute("SELECT table_name FROM information_schema.tables").fetchall() == [("data",)]
+        assert con.execute("SELECT table_name FROM information_schema.tables").fetchall() == [
+            ("data",)
+        ]
         assert con.execute("SELECT count(*) FROM data").fetchall() == [(3,)]
 
 
@@ -131,11 +133,14 @@ def failing(kind):
     return loader
 
 
-@pytest.mark.parametrize(("error", "words"), [
-    (SourceError("bad encoding", place="x"), "bad encoding"),
-    (ValueError("no\nsuch thing"), "no"),
-    (duckdb.IOException("IO Error: x"), "IO Error"),
-])
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (SourceError("bad encoding", place="x"), "bad encoding"),
+        (ValueError("no\nsuch thing"), "no"),
+        (duckdb.IOException("IO Error: x"), "IO Error"),
+    ],
+)
 def test_a_failed_load_leaves_nothing_and_says_why(root, tmp_path, error, words):
     with pytest.raises(SqlFailed, match=f"dept could not be loaded: {words}"):
         store(root, tmp_path / "cache", failing(error)).file(DEPT)
@@ -143,7 +148,9 @@ def test_a_failed_load_leaves_nothing_and_says_why(root, tmp_path, error, words)
 
 
 def slow(con, root, line, target):
-    con.execute("CREATE TABLE data AS SELECT sum(a.range * b.range) FROM range(10000000) a, range(1000000) b")
+    con.execute(
+        "CREATE TABLE data AS SELECT sum(a.range * b.range) FROM range(10000000) a, range(1000000) b"
+    )
 
 
 def slow_in_steps(con, root, line, target):
@@ -207,11 +214,16 @@ def line(name, *aliases):
     return table(name, f"{name}.csv", [], aliases=list(aliases))
 
 
-NAMES = Names([
-    line("employees", "Employee Attendance", "HR.PUBLIC.EMP"), line("hr__orders", "hr.Orders"),
-    line("sales__orders", "sales.Orders"), line("公募基金经理_新", "公募基金经理(新)"),
-    line("a", "b", "Shared"), line("b", "a", "shared"),
-])
+NAMES = Names(
+    [
+        line("employees", "Employee Attendance", "HR.PUBLIC.EMP"),
+        line("hr__orders", "hr.Orders"),
+        line("sales__orders", "sales.Orders"),
+        line("公募基金经理_新", "公募基金经理(新)"),
+        line("a", "b", "Shared"),
+        line("b", "a", "shared"),
+    ]
+)
 
 
 @pytest.mark.parametrize(("parts", "wanted"), [

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
 
 import orjson
 import pytest
 
+from stages.cli import status
 from stages.core.sandbox import formats
 from stages.core.sandbox.limits import Answer
 from tests.core.sandbox_kit import write_root
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -29,29 +28,41 @@ def place(tmp_path_factory):
 
 
 def winnow(folder, *args, stdin=b""):
-    environment = {**os.environ, "WINNOW_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "stages.cli", *args], input=stdin, capture_output=True, cwd=folder,
-        env=environment, check=False, timeout=60,
+    """One command in this process, in the folder, with a cache below it; what it wrote and said."""
+    out, err, before = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    try:
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(folder)
+            patch.setenv("WINNOW_CACHE", str(folder / "cache"))
+            code = status(list(args))
+            out.flush()
+    finally:
+        sys.stdin = before
+    return SimpleNamespace(
+        returncode=code, stdout=out.buffer.getvalue(), stderr=err.getvalue().encode()
     )
 
 
 COUNT = "SELECT count(*) AS n FROM dept"
 
 
-@pytest.mark.parametrize(("args", "stdin"), [
-    (["s.jsonl", "--sql", COUNT], b""),
-    (["--sql", COUNT, "s.jsonl"], b""),
-    (["s.jsonl", COUNT], b""),
-    (["s.jsonl", "-"], COUNT.encode()),
-    (["-", "s.jsonl"], COUNT.encode()),
-    (["s.jsonl"], COUNT.encode()),
-    (["data", COUNT], b""),
-    (["data/dept.csv", COUNT], b""),
-    (["s.jsonl", COUNT, "--root", "data"], b""),
-    (["s.jsonl", COUNT, "--catalog", "data"], b""),
-    (["s.jsonl", "--dialect", "mysql", "--sql", "SELECT COUNT(*) AS `n` FROM `dept`"], b""),
-])
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [
+        (["s.jsonl", "--sql", COUNT], b""),
+        (["--sql", COUNT, "s.jsonl"], b""),
+        (["s.jsonl", COUNT], b""),
+        (["s.jsonl", "-"], COUNT.encode()),
+        (["-", "s.jsonl"], COUNT.encode()),
+        (["s.jsonl"], COUNT.encode()),
+        (["data", COUNT], b""),
+        (["data/dept.csv", COUNT], b""),
+        (["s.jsonl", COUNT, "--root", "data"], b""),
+        (["s.jsonl", COUNT, "--catalog", "data"], b""),
+        (["s.jsonl", "--dialect", "mysql", "--sql", "SELECT COUNT(*) AS `n` FROM `dept`"], b""),
+    ],
+)
 def test_statement_and_source_come_from_where_they_come(place, args, stdin):
     done = winnow(place, "query", *args, stdin=stdin)
     assert (done.returncode, done.stdout) == (0, b"n\n3\n"), done.stderr
@@ -69,17 +80,27 @@ def test_tables_and_schema(place):
     done = winnow(place, "query", "s.jsonl", "\\schema Dept", "--format", "json")
     columns, rows = json.loads(done.stdout)
     assert [column["column"] for column in columns] == ["dept_id", "name"]
-    assert rows == [{"dept_id": 1, "name": "Sales"}, {"dept_id": 2, "name": "IT"}, {"dept_id": 3, "name": "Legal"}]
+    assert rows == [
+        {"dept_id": 1, "name": "Sales"},
+        {"dept_id": 2, "name": "IT"},
+        {"dept_id": 3, "name": "Legal"},
+    ]
 
 
 ANSWERED = "SELECT 1 AS a, 2.50::DECIMAL(4,2) AS b, NULL AS c, 'x|y' AS d, true AS e, DATE '2020-01-02' AS f"
 
 
-@pytest.mark.parametrize(("form", "wanted"), [
-    ("csv", "a,b,c,d,e,f\n1,2.50,,x|y,true,2020-01-02\n"),
-    ("jsonl", '{"a":1,"b":2.50,"c":null,"d":"x|y","e":true,"f":"2020-01-02"}\n'),
-    ("markdown", "| a | b | c | d | e | f |\n| --- | --- | --- | --- | --- | --- |\n| 1 | 2.50 |  | x\\|y | true | 2020-01-02 |\n"),
-])
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        ("csv", "a,b,c,d,e,f\n1,2.50,,x|y,true,2020-01-02\n"),
+        ("jsonl", '{"a":1,"b":2.50,"c":null,"d":"x|y","e":true,"f":"2020-01-02"}\n'),
+        (
+            "markdown",
+            "| a | b | c | d | e | f |\n| --- | --- | --- | --- | --- | --- |\n| 1 | 2.50 |  | x\\|y | true | 2020-01-02 |\n",
+        ),
+    ],
+)
 def test_formats(place, form, wanted):
     assert winnow(place, "query", "s.jsonl", ANSWERED, "--format", form).stdout.decode() == wanted
 
@@ -98,13 +119,18 @@ def test_output_goes_to_a_file(place):
 
 
 def test_what_is_left_out_and_mended_is_told(place):
-    done = winnow(place, "query", "s.jsonl", "SELECT `name`, current_date AS d FROM dept", "--rows", "2")
+    done = winnow(
+        place, "query", "s.jsonl", "SELECT `name`, current_date AS d FROM dept", "--rows", "2"
+    )
     said = done.stderr.decode()
     assert len(done.stdout.splitlines()) == 3
     assert "the first 2 rows; --rows shows more" in said
     assert "backticks" in said
     assert "the clock stands at" in said
-    assert winnow(place, "query", "-q", "s.jsonl", "SELECT `name` FROM dept", "--rows", "2").stderr == b""
+    assert (
+        winnow(place, "query", "-q", "s.jsonl", "SELECT `name` FROM dept", "--rows", "2").stderr
+        == b""
+    )
 
 
 def test_limits_are_options(place):
@@ -113,32 +139,48 @@ def test_limits_are_options(place):
         assert done.returncode == 1
         return done.stderr.decode()
 
-    assert "0.3 s, the time limit" in says("SELECT sum(range) FROM range(1000000000000)", "--timeout", "0.3")
+    assert "0.3 s, the time limit" in says(
+        "SELECT sum(range) FROM range(1000000000000)", "--timeout", "0.3"
+    )
     assert "the limit is 10" in says(COUNT, "--max-sql", "10")
     assert "the limit is 1" in says("FROM dept a, dept b", "--max-tables", "1")
-    assert "64 MB, the memory limit" in says("SELECT length(repeat('x', 1000000000))", "--memory", "64")
+    assert "64 MB, the memory limit" in says(
+        "SELECT length(repeat('x', 1000000000))", "--memory", "64"
+    )
     assert "--materialise" in says("SELECT * FROM employees", "--materialise", "5")
-    done = winnow(place, "query", "s.jsonl", "SELECT current_date AS d, 'abcdef' AS x", "--clock", "2020-02-03 04:05:06", "--cell", "3")
+    done = winnow(
+        place,
+        "query",
+        "s.jsonl",
+        "SELECT current_date AS d, 'abcdef' AS x",
+        "--clock",
+        "2020-02-03 04:05:06",
+        "--cell",
+        "3",
+    )
     assert done.stdout == "d,x\n202…(+7),abc…(+3)\n".encode()
 
 
-@pytest.mark.parametrize(("args", "status", "words"), [
-    (["s.jsonl", "DROP TABLE dept"], 1, "DROP refused"),
-    (["s.jsonl", "SELECT * FROM deptt"], 1, "did you mean dept?"),
-    (["s.jsonl", "\\nothing"], 2, "\\tables"),
-    (["s.jsonl", "\\schema"], 2, "needs the name"),
-    (["s.jsonl", "\\schema deptt"], 1, "did you mean dept?"),
-    (["nowhere.jsonl", COUNT], 1, "no such file"),
-    (["mysql://user@host/db", COUNT], 2, "servers"),
-    (["s.jsonl", COUNT, "more"], 2, "one source and one statement"),
-    (["-", "-"], 2, "both"),
-    ([], 2, "no statement"),
-    (["s.jsonl", COUNT, "--catalog", "other"], 2, "no catalog named other"),
-    (["s.jsonl", COUNT, "--format", "xml"], 2, "--format"),
-    (["s.jsonl", COUNT, "--rows", "-1"], 2, "--rows"),
-    (["s.jsonl", COUNT, "--root", "nowhere"], 1, "gone"),
-    (["s.jsonl", ""], 1, "no statement"),
-])
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (["s.jsonl", "DROP TABLE dept"], 1, "DROP refused"),
+        (["s.jsonl", "SELECT * FROM deptt"], 1, "did you mean dept?"),
+        (["s.jsonl", "\\nothing"], 2, "\\tables"),
+        (["s.jsonl", "\\schema"], 2, "needs the name"),
+        (["s.jsonl", "\\schema deptt"], 1, "did you mean dept?"),
+        (["nowhere.jsonl", COUNT], 1, "no such file"),
+        (["ftp://user@host/db", COUNT], 2, "ftp"),
+        (["s.jsonl", COUNT, "more"], 2, "one source and one statement"),
+        (["-", "-"], 2, "both"),
+        ([], 2, "no statement"),
+        (["s.jsonl", COUNT, "--catalog", "other"], 2, "no catalog named other"),
+        (["s.jsonl", COUNT, "--format", "xml"], 2, "--format"),
+        (["s.jsonl", COUNT, "--rows", "-1"], 2, "--rows"),
+        (["s.jsonl", COUNT, "--root", "nowhere"], 1, "gone"),
+        (["s.jsonl", ""], 1, "no statement"),
+    ],
+)
 def test_what_is_wrong_is_one_line(place, args, status, words):
     done = winnow(place, "query", *args)
     said = done.stderr.decode()
@@ -149,17 +191,28 @@ def test_what_is_wrong_is_one_line(place, args, status, words):
 
 
 def test_several_catalogs_are_told_apart(place, tmp_path):
-    line = orjson.dumps({"kind": "catalog", "v": 1, "id": "sha256:" + "0" * 64, "name": "other"}) + b"\n"
+    line = (
+        orjson.dumps({"kind": "catalog", "v": 1, "id": "sha256:" + "0" * 64, "name": "other"})
+        + b"\n"
+    )
     lines = (place / "s.jsonl").read_bytes() + line
     done = winnow(place, "query", "--sql", COUNT, stdin=lines)
     assert done.returncode == 2
     assert "data, other" in done.stderr.decode()
-    assert winnow(place, "query", "--sql", COUNT, "--catalog", "data", stdin=lines).stdout == b"n\n3\n"
+    assert (
+        winnow(place, "query", "--sql", COUNT, "--catalog", "data", stdin=lines).stdout == b"n\n3\n"
+    )
 
 
 def test_a_broken_line_is_no_smaller_catalog(place):
     lines = (place / "s.jsonl").read_bytes().splitlines()
-    done = winnow(place, "query", "--sql", COUNT, stdin=lines[0] + b"\n" + lines[1][:-5] + b"\n" + lines[2] + b"\n")
+    done = winnow(
+        place,
+        "query",
+        "--sql",
+        COUNT,
+        stdin=lines[0] + b"\n" + lines[1][:-5] + b"\n" + lines[2] + b"\n",
+    )
     assert done.returncode == 1
     assert b"not JSON" in done.stderr
 
@@ -169,7 +222,11 @@ def test_hidden_columns_of_a_folder(place):
     assert done.stdout.decode().splitlines()[0] == "emp_id,Emp Name,dept_id,hired"
 
 
-HOSTILE = Answer(("a\n## x", "b", "b"), ("VARCHAR",) * 3, (("\x1b[31mred\u202e", "|", None), (float("nan"), 2**70, "\ud800")))
+HOSTILE = Answer(
+    ("a\n## x", "b", "b"),
+    ("VARCHAR",) * 3,
+    (("\x1b[31mred\u202e", "|", None), (float("nan"), 2**70, "\ud800")),
+)
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])

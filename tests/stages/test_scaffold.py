@@ -41,12 +41,18 @@ def test_unedited_it_runs_and_writes_nothing(task):
     assert sorted(path.name for path in (task / "task" / "workdir").iterdir()) == before
 
 
-@pytest.mark.parametrize(("edit", "wanted"), [
-    ('run_sql("SELECT dept_id, name FROM dept ORDER BY 1 LIMIT 2")', "dept_id,name\n1,Sales\n2,IT\n"),
-    ('run_sql("SELECT salary, hired FROM Employees WHERE emp_id = 4")', "salary,hired\n,\n"),
-    ("[{'a': 1, 'b': None}, {'a': 2.5}]", "a,b\n1,\n2.5,\n"),
-    ("(['名', 'b'], [('x,y', True)])", '名,b\n"x,y",true\n'),
-])
+@pytest.mark.parametrize(
+    ("edit", "wanted"),
+    [
+        (
+            'run_sql("SELECT dept_id, name FROM dept ORDER BY 1 LIMIT 2")',
+            "dept_id,name\n1,Sales\n2,IT\n",
+        ),
+        ('run_sql("SELECT salary, hired FROM Employees WHERE emp_id = 4")', "salary,hired\n,\n"),
+        ("[{'a': 1, 'b': None}, {'a': 2.5}]", "a,b\n1,\n2.5,\n"),
+        ("(['名', 'b'], [('x,y', True)])", '名,b\n"x,y",true\n'),
+    ],
+)
 def test_an_answer_is_saved_as_csv(task, edit, wanted):
     winnow(task, "scaffold", "s.jsonl")
     ran = solve(task, edit)

@@ -2,7 +2,7 @@
 
 What differs in meaning between engines and not in spelling is settled here where the catalog
 decides it: division of integers (SQLite and PostgreSQL cut it, DuckDB does not), LIKE without
-regard to case (SQLite, MySQL), and double quotes around what is no column (text for SQLite).
+regard to case and columns beside aggregates (SQLite, MySQL), and double quotes around what is no column (text for SQLite).
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from sqlglot.errors import SqlglotError
 from stages.core.errors import SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox import grammar
+from stages.core.sandbox.bare import say_which_row
 from stages.core.sandbox.names import Names, fold, seen
 
 _CASELESS_LIKE = ("sqlite", "mysql")
+_BARE_COLUMNS = ("sqlite", "mysql")
 _WHOLE_DIVISION = ("sqlite", "postgres")
 _WHOLE_TYPES = (
     "TINYINT",
@@ -47,6 +49,8 @@ def to_duckdb(tree: exp.Expr, source: str, names: Names) -> exp.Expr:
                 like.replace(exp.ILike(**like.args))
         if source == "sqlite":
             _quoted_text(tree, names)
+        if source in _BARE_COLUMNS:
+            say_which_row(tree)
         if source in _WHOLE_DIVISION:
             _cut_divisions(tree, names, null_by_zero=source == "sqlite")
     try:

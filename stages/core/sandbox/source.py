@@ -19,19 +19,19 @@ LISTED = 10
 
 
 def open_source(place: str, *, name: str | None = None, hide: tuple[str, ...] = ()) -> Opened:
-    """The catalog of a file of lines, a folder, or a data file.
+    """The catalog of a file of lines, a folder, a data file, or a server.
 
     Args:
-        place: A path, or ``-`` for lines on stdin.
+        place: A path, the URL of a server, or ``-`` for lines on stdin.
         name: Name or id of the catalog, where a file of lines holds several.
         hide: Patterns of columns that show no values, for what is scanned here.
 
     Raises:
-        UsageError: Several catalogs and no name; a server, which cannot be opened yet.
+        UsageError: Several catalogs and no name; a URL of no known kind of server.
         DataError: Not there, not readable, or no catalog in it.
     """
     if "://" in place:
-        raise UsageError("servers cannot be queried yet", hint="give a file or a folder")
+        return _server(place, hide)
     if place == STDIN:
         return _from_lines(inputs([STDIN]), place, name)
     path = Path(place)
@@ -90,10 +90,21 @@ def _holds_lines(path: Path) -> bool:
     return isinstance(first, dict) and first.get("kind") in KINDS
 
 
+def _server(url: str, hide: tuple[str, ...]) -> Opened:
+    """The tables of a server; no row of them is looked at, since a query will."""
+    from stages.core.catalog import ScanOptions
+    from stages.core.catalog.servers import ServerOptions, scan_server
+
+    result = scan_server(url, ScanOptions(hide=hide), ServerOptions(sample=False))
+    if not result.tables:
+        raise DataError("no table that the role may read", place=result.catalog["name"])
+    return result.catalog, result.tables
+
+
 def _scanned(path: Path, hide: tuple[str, ...]) -> Opened:
     from stages.core.catalog import ScanOptions, scan_files, scan_root
 
-    options = ScanOptions(hide=hide)
+    options = ScanOptions(hide=hide, cache=True)
     result = scan_root(path, options) if path.is_dir() else scan_files([path], options)
     if not result.tables:
         raise DataError(

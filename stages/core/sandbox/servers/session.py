@@ -17,6 +17,9 @@ _NO_COLUMN = re.compile(
     r"column (?:\"(?P<a>[^\"]+)\"|(?P<b>\S+)) does not exist|Unknown column '(?P<c>[^']+)'"
 )
 
+_STOPPED = frozenset({"57014", 1969, 3024, 1317})
+"""Errors of a statement that was stopped: PostgreSQL's, MariaDB's, MySQL's, and both after KILL."""
+
 
 class Session:
     """A connection that is made on first use, and again after it broke.
@@ -98,8 +101,8 @@ class Session:
 
     def failure(self, error: Exception, message: str) -> Exception:
         """What a driver says, without the statement and without a password."""
-        code = getattr(error, "sqlstate", None) or (error.args[0] if error.args else None)
-        if code in ("57014", 1969, 3024, 1317):
+        codes = {getattr(error, "sqlstate", None), *error.args[:1]}
+        if codes & _STOPPED:
             return self.too_slow()
         words = message or _words(error)
         found = _NO_COLUMN.search(words)
