@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from benchmarks import Case, Data
 
-from stages.core.judge import fuse
+from stages.core.judge import columns, fuse
 from stages.core.judge.engine import matched
 from stages.core.judge.features import table_features
-from stages.core.judge.graph import beside, graph_features
+from stages.core.judge.match import Match
 from stages.core.records import Table
 
 FOLDS = 5
@@ -29,6 +29,16 @@ TRAIN_SETS: dict[str, int | None] = {
     "cspider-dev": None, "snails-native": None, "snails-regular": None, "spider2-lite": None,
 }
 MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
+
+
+@dataclass
+class Columns:
+    """One question's columns of needed and likely tables: ``x`` float32 [C, F], ``gold`` bool [C];
+    ``table_at`` is the place of the table's own score among the features."""
+
+    x: np.ndarray[Any, Any]
+    gold: np.ndarray[Any, Any]
+    names: list[str]
 
 
 @dataclass
@@ -51,6 +61,8 @@ class Rows:
     n_tables: int
     tables: np.ndarray[Any, Any]
     kind: str
+    columns: Columns
+    table_names: list[str]
 
 
 def fold_of(db: str, dev: frozenset[str]) -> int:
@@ -72,11 +84,34 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
     names = [match.index.names[at].lower() for at in match.candidates]
     wanted = {name.lower() for name in case.gold}
     gold = np.array([name in wanted for name in names])
-    first = fuse.first_look(features)
-    features |= graph_features(first, beside(match))
+    features = fuse.look_again(match, features)
     x = np.stack(list(features.values()), axis=1).astype(np.float32)
     lost = len(wanted) - int(gold.sum())
-    return Rows(case, fold, x, gold, lost, list(features), len(tables), match.candidates, kind)
+    return Rows(case, fold, x, gold, lost, list(features), len(tables), match.candidates, kind, columns_of(case, match, tables, gold, features["p"]), names)
+
+
+def columns_of(
+    case: Case, match: Match, tables: Sequence[Table], gold: np.ndarray[Any, Any],
+    first: np.ndarray[Any, Any],
+) -> Columns:
+    """Features of the columns of needed tables and of the likeliest three others.
+
+    The table's score stands in by the first look; see `train.columns_matrix`.
+    """
+    likely = np.argsort(-first, kind="stable")[:4]
+    places = np.unique(np.concatenate([np.flatnonzero(gold), likely]))[:12].astype(np.int32)
+    rows = columns.rows_of(match, places)[:400]
+    scores = np.zeros(len(match.index.names), dtype=np.float32)
+    scores[match.candidates] = first
+    keys = columns.key_columns(match, tables, places)
+    features = columns.column_features(match, rows, scores, tables, keys)
+    wanted = {(table.lower(), name.lower()) for table, name in case.gold_columns}
+    names = [
+        (match.index.names[match.index.column_table[c]].lower(), match.index.columns[c].lower())
+        for c in match.columns[rows]
+    ]
+    x = np.stack(list(features.values()), axis=1).astype(np.float32)
+    return Columns(x, np.array([name in wanted for name in names], dtype=bool), list(features))
 
 
 def single(data: Data, limits: dict[str, int | None], seed: int = 1) -> Iterator[Rows]:
@@ -138,9 +173,14 @@ def _ask_merged(
         tables += [renamed(table, prefix) for table in records]
         for case in rng.sample(cases, min(len(cases), 6)):
             gold = frozenset(prefix + name for name in case.gold)
-            asked.append(Case(case.id, "merged", db, case.task, gold, frozenset()))
+            asked.append(Case(case.id, "merged", db, case.task, gold, gold_columns(prefix, case)))
     for case in rng.sample(asked, min(len(asked), n_questions)):
         yield rows_of(case, tables, fold, "merged")
+
+
+def gold_columns(prefix: str, case: Case) -> frozenset[tuple[str, str]]:
+    """The needed columns under their tables' longer names."""
+    return frozenset((prefix + table, name) for table, name in case.gold_columns)
 
 
 def renamed(table: Table, prefix: str) -> Table:

@@ -5,8 +5,8 @@ Every stage gets the same manners from here and knows nothing of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
 import click
@@ -76,7 +76,7 @@ def command(stage: Stage, doc: str) -> click.Command:
         doc: The docstring of its module, which is the help.
     """
     params = [*common_options(), *([text_option()] if stage.text else [])]
-    params[1:1] = stage.options
+    params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
     own = [str(option.name) for option in stage.options]
 
@@ -103,7 +103,7 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
         click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
         return
     plan = Plan(stage, options, _ids(common["tasks"]), common["retry_failed"], common["stale"])
-    with _output(stage, common) as out:
+    with _output(stage, common) as out, _data(plan, common):
         if stage.asks and common["model"] != "builtin":
             _with_model(plan, common, out)
         else:
@@ -139,7 +139,24 @@ def _model_keywords(stage: Stage, common: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def _data(plan: Plan, common: Mapping[str, Any]) -> Iterator[None]:
+    """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
+    if "database" not in plan.stage.wants:
+        yield
+        return
+    from stages.core.live import live
+
+    with live(common) as opened:
+        plan.database = opened.of
+        yield
+
+
 def _output(stage: Stage, common: Mapping[str, Any]) -> AbstractContextManager[Output]:
+    if stage.report:
+        from stages.core.reports import reporting
+
+        return reporting(stage, common, output(common["output"]))
     if stage.text and common["text"]:
         from stages.core.texts import texts
 

@@ -26,7 +26,15 @@ __all__ = [
     "Plan",
     "Prompt",
     "PromptParts",
+    "Prune",
+    "PruneLost",
+    "PruneVote",
     "Question",
+    "Refine",
+    "RefinePath",
+    "RefineRound",
+    "RefinedColumn",
+    "RefinedTable",
     "Rows",
     "SchemaColumn",
     "SchemaFile",
@@ -36,6 +44,7 @@ __all__ = [
     "Skipped",
     "Source",
     "Statement",
+    "Summarize",
     "Table",
     "TableJudgment",
     "Task",
@@ -263,6 +272,41 @@ class Prompt(TypedDict):
     meta: Meta
 
 
+class PruneLost(TypedDict):
+    """PruneLost"""
+
+    tables: list[str]
+    columns: dict[str, list[str] | int]
+
+
+class PruneVote(TypedDict):
+    """PruneVote"""
+
+    table: str
+    column: NotRequired[str]
+    irrelevant: int
+    relevant: int
+    kept: Literal["relevant", "name", "key", "votes", "failed", "refused"]
+
+
+class Prune(TypedDict):
+    """The safe superset: tables and columns that may be needed, and what went."""
+
+    kept: dict[str, list[str]]
+    deleted: PruneLost
+    cut: NotRequired[PruneLost]
+    groups: dict[str, list[str]]
+    votes: list[PruneVote]
+    n_tables: int
+    n_columns: int
+    n_kept_tables: int
+    n_kept_columns: int
+    batches: int
+    notes: list[str]
+    error: str
+    meta: Meta
+
+
 class Question(TypedDict):
     """One line of a question file for scan --questions. Other keys are passed over."""
 
@@ -271,6 +315,49 @@ class Question(TypedDict):
     evidence: NotRequired[str | None]
     db_id: NotRequired[str | None]
     difficulty: NotRequired[str | None]
+
+
+class RefinedColumn(TypedDict):
+    """RefinedColumn"""
+
+    column_name: str
+    relevance_reason: str
+    observations: NotRequired[str]
+
+
+class RefinedTable(TypedDict):
+    """RefinedTable"""
+
+    relevant_columns: list[RefinedColumn]
+
+
+class RefineRound(TypedDict):
+    """RefineRound"""
+
+    added: dict[str, list[str]]
+    queries: list[dict[str, Any]]
+    status: Literal["confirmed", "open", "converged", "failed", "skipped"]
+
+
+class RefinePath(TypedDict):
+    """RefinePath"""
+
+    tables: list[str]
+    joins: list[dict[str, Any]]
+    declined: NotRequired[str]
+
+
+class Refine(TypedDict):
+    """The focused set: the tables and columns that the answer is made of, connected by keys."""
+
+    refined_schema: dict[str, RefinedTable]
+    rounds: list[RefineRound]
+    paths: list[RefinePath]
+    unknown: list[str]
+    unconnected: list[list[str]]
+    notes: list[str]
+    error: str
+    meta: Meta
 
 
 class SchemaColumn(TypedDict):
@@ -311,6 +398,17 @@ class SchemaFile(TypedDict):
     db_id: NotRequired[str]
     dialect: NotRequired[str]
     tables: list[SchemaTable]
+
+
+class Summarize(TypedDict):
+    """What each surviving table does for the question, before any data is looked at."""
+
+    query_specific_content_analysis: str
+    table_functions: dict[str, str]
+    roles: dict[str, list[Literal["target", "filter", "bridge", "calculation"]]]
+    notes: NotRequired[list[str]]
+    error: str
+    meta: Meta
 
 
 class Source(TypedDict):

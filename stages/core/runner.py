@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stages.core import diagnostics
@@ -106,7 +107,13 @@ def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
         wanted["model"] = model
     if "database" in plan.stage.wants and plan.database is not None:
         wanted["database"] = plan.database(asked)
+    if "progress" in plan.stage.wants and not plan.dry:
+        wanted["progress"] = partial(_progress, asked)
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
+
+
+def _progress(asked: Asked, done: int, total: int | None, what: str) -> None:
+    diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")
 
 
 def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel | None) -> bytes:

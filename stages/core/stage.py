@@ -6,11 +6,14 @@ or looks at the clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+
+if TYPE_CHECKING:
+    from stages.core.records import Catalog, Table, Task
 
 Section: TypeAlias = Mapping[str, Any]
 
@@ -19,6 +22,28 @@ TASK_INPUTS = ("question", "evidence", "knowledge", "video")
 
 def _markdown(made: Section) -> str:
     return ".md"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A task as it was written, with its catalog (None where it has none) and its tables."""
+
+    task: Task
+    catalog: Catalog | None
+    tables: Sequence[Table]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A file beside the lines, made from all tasks of a run.
+
+    Args:
+        option: The option that names the file.
+        make: The file's content, from the tasks in their order.
+    """
+
+    option: click.Option
+    make: Callable[[Sequence[Reported]], bytes]
 
 
 @dataclass(frozen=True)
@@ -36,10 +61,12 @@ class Stage:
         reads_tables: Whether the result depends on the table lines.
         wants: What is handed to ``run`` by keyword beside the options: ``"catalog"`` (the
             catalog record), ``"model"`` (a `core.model.Model`, or None for ``builtin``),
-            ``"database"`` (a `core.sandbox.Database` over the catalog).
+            ``"database"`` (a `core.linking.data.Data` over the catalog, or None where it has
+            no data), ``"progress"`` (a function of a number done, a number in all, and what).
         options: The stage's own click options; their values are keywords of ``run``.
         text: What ``--text`` prints of a section; None where there is no such option.
         text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.
+        report: A file made from all tasks of a run, where an option asks for it.
         counts: The numbers of what one section leaves; they are added up over tasks.
         summary: The sentence for stderr that `counts` fill: ``"kept {0} of {1} tables"``.
     """
@@ -54,6 +81,7 @@ class Stage:
     options: tuple[click.Option, ...] = ()
     text: Callable[[Section], str] | None = None
     text_suffix: Callable[[Section], str] = _markdown
+    report: Report | None = None
     counts: Callable[[Section], tuple[int, ...]] | None = None
     summary: str = ""
 

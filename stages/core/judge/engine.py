@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.judge import cut, explain, fuse
-from stages.core.judge.features import table_features
 from stages.core.judge.match import Match, meet
 from stages.core.judge.postings import Floats
 from stages.core.judge.question import read
@@ -34,7 +33,7 @@ def decide(
     if history is not None and "co-occurrence" not in without:
         scores = fuse.lifted(scores, match.index.names, history)
     kept = cut.keep(scores, recall)
-    explained = explain.Explainer(match, scores, without)
+    explained = explain.Explainer(match, scores, without, recall)
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
     return explained.judgment(kept, tables, effect)
 
@@ -50,5 +49,5 @@ def matched(
 
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
     """Calibrated probabilities of all tables, float32 [T]."""
-    return fuse.table_probabilities(match, table_features(match), without)
+    return fuse.table_probabilities(match, without)
 

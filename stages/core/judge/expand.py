@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.judge import chinese, segment, synonyms, words
 from stages.core.judge.question import Unit
 
 #: Likeness of the ways a term can stand for a word; the fused model weighs their sums.
-ABBREVIATION, PREFIX, PART = 0.7, 0.55, 0.6
+ABBREVIATION, PREFIX, PART, INITIALS, JOINED = 0.7, 0.55, 0.6, 0.8, 0.75
 _LONGEST_SHORT = 6
+#: Usual shortenings that no rule of letters gives, by stem.
+_USUAL = {
+    words.stem(word): tuple(short.split())
+    for word, short in {
+        "number": "no num nbr nr nmbr", "identifier": "id", "identification": "id", "percentage": "pct perc",
+        "percent": "pct perc", "transaction": "txn trx tran trans", "account": "acct acc",
+        "longitude": "lon lng", "weight": "wt wgt", "height": "ht hgt", "date": "dt dte", "year": "yr",
+        "quarter": "qtr", "maximum": "max", "minimum": "min", "average": "avg", "invoice": "inv",
+        "telephone": "tel phone", "received": "rcvd rec", "temperature": "temp", "reference": "ref",
+        "gender": "sex", "birthday": "dob", "package": "pkg", "product": "prod", "manager": "mgr",
+        "country": "ctry cntry", "language": "lang", "species": "spp sp", "vehicle": "veh",
+        "source": "src", "target": "tgt", "position": "pos", "sequence": "seq", "version": "ver",
+        "document": "doc", "service": "svc srv", "message": "msg", "management": "mgmt",
+    }.items()
+}
 
 
 @dataclass
@@ -21,6 +38,7 @@ class Vocabulary:
     Args:
         number: Term to its number.
         short: First letter → terms that may be abbreviations: short and no common word.
+        odd: First letter → terms of four to nine letters that are no words.
         long: First four letters → terms of five letters and more.
         han: Chinese character → terms of two and more characters that hold it.
         english: English stem → Chinese terms that it translates, with a likeness.
@@ -29,6 +47,7 @@ class Vocabulary:
 
     number: Mapping[str, int]
     short: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    odd: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     long: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     han: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     english: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -49,9 +68,62 @@ def vocabulary(number: Mapping[str, int]) -> Vocabulary:
         elif term.isalpha():
             if 2 <= len(term) <= _LONGEST_SHORT and common.get(term, 99.0) > 9.0:
                 made.short[term[0]].append(term)
+            if 4 <= len(term) <= 9 and term not in common and not synonyms.of(term):
+                made.odd[term[0]].append(term)
             if len(term) >= 5:
                 made.long[term[:4]].append(term)
     return made
+
+
+def expand_all(units: Sequence[Unit], known: Vocabulary, soft: bool = True) -> list[dict[int, float]]:
+    """What each unit may stand for, alone and as a part of an abbreviation of several words."""
+    ways = [expand(unit, known, soft) for unit in units]
+    for at, size, number, likeness in _initials(units, known):
+        for way in ways[at : at + size]:
+            way[number] = max(way.get(number, 0.0), likeness)
+    for at, number in _joined(units, known):
+        for way in ways[at : at + 2]:
+            way[number] = max(way.get(number, 0.0), JOINED)
+    return ways
+
+
+def _initials(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int, int, float]]:
+    """Terms made of the first letters of neighbouring words: (place, words, term, likeness)."""
+    letters = [unit.text[:1].lower() for unit in units]
+    for size in (5, 4, 3):
+        for at in range(len(units) - size + 1):
+            number = known.number.get("".join(letters[at : at + size]))
+            if number is not None:
+                yield at, size, number, INITIALS
+
+
+def _joined(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int]]:
+    """Terms that join shortenings of two neighbouring words (``jkwgt``: jackknife weight)."""
+    for at, (left, right) in enumerate(itertools.pairwise(units)):
+        first, second = left.text.lower(), right.text.lower()
+        if first.isalpha() and second.isalpha() and first.isascii() and second.isascii():
+            for term in known.odd[first[0]]:
+                if joins(term, first, second):
+                    yield at, known.number[term]
+
+
+def joins(term: str, first: str, second: str) -> bool:
+    """Whether a term is a shortening of one word and one of the next written together.
+
+    >>> joins("jkwgt", "jackknife", "weight"), joins("vehno", "vehicle", "number")
+    (True, True)
+    """
+    for cut in range(1, len(term) - 1):
+        if term[cut] == second[0] and _short(term[:cut], first) and _short(term[cut:], second):
+            return True
+    return False
+
+
+def _short(part: str, word: str) -> bool:
+    """Whether a part of a joined term stands for a word: whole, its start, or a shortening."""
+    if (len(part) >= 2 and word.startswith(part)) or part in _USUAL.get(words.stem(word), ()):
+        return True
+    return abbreviates(part, word) or (len(part) == 2 and part[0] == word[0] and part[1] in word[1:])
 
 
 def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]:
@@ -88,6 +160,7 @@ def _variants(term: str, text: str, known: Vocabulary, soft: bool) -> Iterable[t
     if not term.isalpha():
         return
     yield from known.english.get(term, ())
+    yield from ((short, ABBREVIATION) for short in _USUAL.get(term, ()))
     word = text.lower() if text.isascii() else term
     if len(term) >= 4:
         yield from ((s, ABBREVIATION) for s in known.short[term[0]] if abbreviates(s, word))
@@ -107,27 +180,23 @@ def _han(term: str, known: Vocabulary) -> Iterable[tuple[str, float]]:
 
 
 def abbreviates(short: str, word: str) -> bool:
-    """Whether ``short`` is a usual shortening of ``word``: its start, or its first letter and
-    consonants in order with the last or second consonant among them.
+    """Whether ``short`` is a usual shortening of ``word``: its start (three letters at least), or a
+    part of its start and then at least half of its other consonants, in order.
 
-    >>> [abbreviates(s, w) for s, w in [("qty", "quantity"), ("addr", "address"), ("cat", "contact")]]
+    >>> [abbreviates(s, w) for s, w in [("qty", "quantity"), ("dept", "department"), ("cat", "contact")]]
     [True, True, False]
     """
     if len(short) < 2 or len(short) >= len(word) - 1 or short[0] != word[0]:
         return False
-    if word.startswith(short):
-        return len(short) >= 3
-    at = 0
-    for letter in short:
+    same = len(os.path.commonprefix((short, word)))
+    if same == len(short):
+        return same >= 3
+    at = same
+    for letter in short[same:]:
         at = word.find(letter, at) + 1
-        if at == 0:
+        if at == 0 or letter in "aeiou":
             return False
-    if any(letter in "aeiou" for letter in short[1:]):
-        return False
-    rest = [letter for letter in word[1:] if letter not in "aeiou"]
-    return len(short) >= 2 and short[1] == rest[0] if len(short) == 2 else _dense(short, rest)
-
-
-def _dense(short: str, consonants: list[str]) -> bool:
-    """Whether the shortening takes at least half of the word's later consonants."""
-    return 2 * (len(short) - 1) >= len(set(consonants)) - 1
+    rest = [letter for letter in word[same:] if letter not in "aeiou"]
+    if len(short) == 2:
+        return short[1] == rest[0]
+    return 2 * (len(short) - same) + same >= len(set(rest))

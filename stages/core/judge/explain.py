@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.core.judge.features import column_scores
+from stages.core.judge import columns, cut
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats
 from stages.core.judge.types import (
@@ -45,14 +45,16 @@ class Explainer:
         match: The question met with the catalog.
         scores: Probabilities, float32 [T].
         without: Channels that are off.
+        recall: The target that columns are cut for.
     """
 
-    def __init__(self, match: Match, scores: Floats, without: frozenset[str]) -> None:
-        self.match, self.scores, self.without = match, scores, without
+    def __init__(
+        self, match: Match, scores: Floats, without: frozenset[str], recall: float
+    ) -> None:
+        self.match, self.scores, self.without, self.recall = match, scores, without, recall
         self.index = match.index
         self.local = {int(table): at for at, table in enumerate(match.candidates)}
         self.number = {name: at for at, name in enumerate(self.index.names)}
-        self.column_score = column_scores(match)
         self.top_idf = float(match.idf.max(initial=0.0)) or 1.0
 
     def judgment(
@@ -73,8 +75,8 @@ class Explainer:
         )
         names = [table.name for table in ranked if table.keep]
         edges = () if "key" in self.without else self.index.keys.between(names)
-        columns = tuple(self._columns([int(at) for at in order], kept, tables, effect))
-        return Judgment(ranked, columns, edges, n_columns=len(self.index.columns))
+        ranked_columns = tuple(self._columns(kept, tables, effect))
+        return Judgment(ranked, ranked_columns, edges, n_columns=len(self.index.columns))
 
     def _ruled(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None
@@ -96,8 +98,10 @@ class Explainer:
         """All evidence of one table, the heaviest first."""
         found = [ruled[at]] if at in ruled else []
         if at in self.local:
-            found += self._matched(at)
-            found += self._values(self.local[at])
+            whole = list(self._values(self.local[at]))
+            kinds = {item.type for item in whole if item.type == "value"}
+            found += [item for item in self._matched(at) if item.type not in kinds]
+            found += whole
             found += self._near(at)
         return tuple(sorted(found, key=lambda item: (-abs(item.weight), item.type)))
 
@@ -138,63 +142,65 @@ class Explainer:
             yield Evidence(kind, names, round(0.3 * float(self.scores[strong[0]]), 2))
 
     def _columns(
-        self,
-        order: Sequence[int],
-        kept: NDArray[np.bool_],
-        tables: Sequence[Table],
-        effect: RuleEffect | None,
+        self, kept: NDArray[np.bool_], tables: Sequence[Table], effect: RuleEffect | None
     ) -> Iterator[RankedColumn]:
-        """Columns with evidence or kept, by score."""
-        found: list[RankedColumn] = []
-        for at in order:
-            if at in self.local:
-                found.extend(self._table_columns(at, bool(kept[at]), tables[at]))
-        yield from sorted(found, key=lambda c: -c.score)
+        """Columns of kept tables that are kept or have evidence, and others with evidence."""
+        places = columns.judged_tables(self.match, self.scores, kept)
+        rows = columns.rows_of(self.match, places)
+        keys = columns.key_columns(self.match, tables, places)
+        chances = columns.column_probabilities(self.match, rows, self.scores, tables, keys)
+        limit = cut.column_limit(self.recall, len(self.index.names))
+        ruled = _ruled_columns(effect)
+        met = self._met_columns()
+        for at in np.argsort(-chances, kind="stable"):
+            row, chance = int(rows[at]), float(chances[at])
+            column = int(self.match.columns[row])
+            table, name = int(self.index.column_table[column]), self.index.columns[column]
+            key = column in keys
+            keep = bool(kept[table]) and (chance >= limit or key)
+            evidence = self._column_evidence(row) if met[row] else ()
+            if key:
+                evidence = (*evidence, Evidence("key", (name,), 0.3))
+            if (self.index.names[table], name) in ruled:
+                keep = ruled[self.index.names[table], name]
+                evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
+            if keep or evidence:
+                yield RankedColumn(self.index.names[table], name, round(chance, 4), keep, evidence)
 
-    def _table_columns(self, at: int, kept: bool, table: Table) -> Iterator[RankedColumn]:
-        """Columns of one table: a column's score is its own evidence times the table's score."""
-        keys = self._key_columns(table)
-        local = self.local[at]
-        for c in range(int(self.match.starts[local]), int(self.match.starts[local + 1])):
-            name = self.index.columns[self.match.columns[c]]
-            evidence = self._column_evidence(c)
-            key = name in keys
-            own = min(
-                1.0,
-                0.1
-                + float(self.column_score[c])
-                + 0.5 * (c in self.match.exact or c in self.match.spelled)
-                + 0.3 * key,
-            )
-            if evidence or (kept and key):
-                if key:
-                    evidence = (*evidence, Evidence("key", (name,), 0.3))
-                score = round(own * float(self.scores[at]), 4)
-                yield RankedColumn(table["name"], name, score, kept, evidence)
-
-    def _key_columns(self, table: Table) -> frozenset[str]:
-        """Columns that keys run over."""
-        keys = set(table.get("primary_key", ()))
-        for edge in self.index.keys.edges:
-            if edge.left == table["name"]:
-                keys.update(edge.left_columns)
-            if edge.right == table["name"]:
-                keys.update(edge.right_columns)
-        return frozenset(keys)
+    def _met_columns(self) -> NDArray[np.bool_]:
+        """Candidate columns that have any evidence of their own."""
+        weight = (self.match.idf > 0)[:, None]
+        met = np.zeros(len(self.match.columns), dtype=bool)
+        for matrix in self.match.column.values():
+            met |= ((matrix > LEAST) & weight).any(axis=0)
+        met[[*self.match.exact, *self.match.spelled]] = True
+        return met
 
     def _column_evidence(self, c: int) -> tuple[Evidence, ...]:
-        """Evidence of one candidate column."""
-        match, found = self.match, []
+        """Evidence of one candidate column; a value or a spelled-out name stands for its words."""
+        match = self.match
+        found: dict[EvidenceType, Evidence] = {}
         for field, matrix in match.column.items():
-            units = [u for u in np.flatnonzero(matrix[:, c] > LEAST) if match.idf[u] > 0]
-            if units:
-                words = tuple(dict.fromkeys(match.question.units[u].text for u in units))[
-                    :MOST_WORDS
-                ]
+            units = np.flatnonzero((matrix[:, c] > LEAST) & (match.idf > 0))
+            if units.size:
+                texts = dict.fromkeys(match.question.units[u].text for u in units)
                 weight = float((matrix[units, c] * match.idf[units]).sum()) / self.top_idf
-                found.append(Evidence(_KIND[field], words, round(min(weight, 1.0), 2)))
+                found[_KIND[field]] = Evidence(
+                    _KIND[field], tuple(texts)[:MOST_WORDS], round(min(weight, 1.0), 2)
+                )
         if c in match.exact:
-            found.append(Evidence("value", (match.exact[c],), 1.0))
+            found["value"] = Evidence("value", (match.exact[c],), 1.0)
         if c in match.spelled:
-            found.append(Evidence("name", (match.spelled[c],), 1.0, "spelled out"))
-        return tuple(found)
+            found["name"] = Evidence("name", (match.spelled[c],), 1.0, "spelled out")
+        return tuple(found.values())
+
+
+def _ruled_columns(effect: RuleEffect | None) -> dict[tuple[str, str], bool]:
+    """Columns that rules name as ``table.column``: whether to keep them."""
+    made: dict[tuple[str, str], bool] = {}
+    for names, keep in ((effect.add, True), (effect.forbid, False)) if effect else ():
+        for name in names:
+            table, dot, column = name.rpartition(".")
+            if dot:
+                made[table, column] = keep
+    return made

@@ -12,6 +12,9 @@ from stages.core.judge.kinds import KINDS
 from stages.core.judge.match import Match, part_hits, strongest
 from stages.core.judge.postings import Floats, Ints, Postings, counted
 
+#: Likeness from which a match is the word itself and no variant.
+EXACT = 0.99
+
 
 def table_features(match: Match) -> dict[str, Floats]:
     """Features of the candidate tables by name, each float32 [K]."""
@@ -21,6 +24,9 @@ def table_features(match: Match) -> dict[str, Floats]:
     made: dict[str, Floats] = {}
     for name, matrix in own.items():
         made[f"{name}_cover"] = match.idf @ matrix / total
+    exact = {name: np.where(own[name] > EXACT, 1.0, 0.0) for name in ("tname", "cname")}
+    made["tname_exact"] = match.idf @ exact["tname"] / total
+    made["names_exact"] = match.idf @ np.maximum(exact["tname"], exact["cname"]) / total
     best = strongest(own)
     made["any_cover"] = match.idf @ best / total
     made["any_best"] = (match.idf[:, None] * best).max(axis=0, initial=0.0) / (
@@ -174,6 +180,8 @@ def _asked(match: Match) -> dict[str, Floats]:
     made = {name: np.full(n, float(value)) for name, value in flags.items()}
     for at, kind in enumerate(KINDS):
         made[f"has_{kind}"] = match.index.kinds[match.candidates, at]
+    holders = made["has_person"]
+    made["person_wanted"] = (people > 0) * holders / max(float(holders.sum()), 1.0) ** 0.5
     return made
 
 

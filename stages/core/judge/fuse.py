@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from stages.core.judge import trees
+from stages.core.judge.features import table_features
+from stages.core.judge.graph import beside, graph_features
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats
 from stages.core.judge.types import History
@@ -24,6 +27,7 @@ WEIGHTS = {
     "group_rel": 1.0,
     "spelled_share": 2.0,
     "value_whole": 0.5,
+    "person_wanted": 1.5,
 }
 
 
@@ -34,28 +38,29 @@ def first_look(features: Mapping[str, Floats]) -> Floats:
     return made
 
 
-def table_probabilities(
-    match: Match, features: Mapping[str, Floats], without: frozenset[str] = frozenset()
-) -> Floats:
-    """Probabilities that the answer needs each table, float32 [T]."""
-    own = first_look(features)
-    scores = 1e-4 * match.first / (1.0 + match.first)
+def look_again(match: Match, features: dict[str, Floats]) -> dict[str, Floats]:
+    """The features of the first look, and those that the key graph adds to them."""
+    return features | graph_features(first_look(features), beside(match))
+
+
+def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> Floats:
+    """Probabilities that the answer needs each table, float32 [T].
+
+    Tables that are no candidates stay below all candidates, in the order of the first score;
+    parts of a family that has candidates share the least of those.
+    """
+    features = look_again(match, table_features(match))
+    held = trees.model("tables")
+    own = held.probabilities(features) if held else features["p"]
+    scores = (1e-4 * match.first / (1.0 + match.first)).astype(np.float32)
+    if len(match.candidates) < len(scores):
+        families = match.index.family
+        least = np.full(int(families.max()) + 1, np.inf, dtype=np.float32)
+        np.minimum.at(least, families[match.candidates], own)
+        shared = least[families]
+        scores = np.where(np.isfinite(shared), np.maximum(shared, scores), scores)
     scores[match.candidates] = own
-    if "neighbour" in without:
-        return scores.astype(np.float32)
-    return _beside(scores, match)
-
-
-def _beside(scores: Floats, match: Match) -> Floats:
-    """Lift tables beside strong ones: bridges more than neighbours."""
-    lifted = scores.copy()
-    for at in match.candidates:
-        near = np.sort(scores[match.index.near[at]])[::-1]
-        if near.size:
-            second = near[1] if near.size > 1 else 0.0
-            beside = 0.25 * near[0] + 0.5 * second
-            lifted[at] = 1 - (1 - scores[at]) * (1 - 0.6 * beside)
-    return lifted.astype(np.float32)
+    return scores
 
 
 def lifted(scores: Floats, names: Sequence[str], history: History) -> Floats:

@@ -22,6 +22,8 @@ class Beside:
         group: int [K], databases, numbered from 0.
         gain: float16 [U, K], likeness of units times their share of all weight.
         tables: The candidates by number; ``distances`` tells joins between tables.
+        alike: float32 [K, K], how much of their names' terms two tables share (Jaccard).
+        kin: int [K], same for tables of one cryptic root (``ORCT``, ``RCT1``, ``ARCT``).
     """
 
     near: tuple[Ints, ...]
@@ -29,6 +31,8 @@ class Beside:
     gain: Floats
     tables: Ints
     distances: Distances
+    alike: Floats
+    kin: Ints
 
 
 def beside(match: Match) -> Beside:
@@ -41,7 +45,8 @@ def beside(match: Match) -> Beside:
     total = float(match.idf.sum()) or 1.0
     return Beside(
         near, group, (own * match.idf[:, None] / total).astype(np.float16),
-        match.candidates, match.index.distances,
+        match.candidates, match.index.distances, _alike(match),
+        np.unique(match.index.kin[match.candidates], return_inverse=True)[1],
     )
 
 
@@ -49,7 +54,7 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
     """Features of the candidates from their first probabilities, each float32 [K]."""
     n = len(first)
     best, second, bridge = np.zeros(n), np.zeros(n), np.zeros(n)
-    top = int(np.argmax(first)) if n else 0
+    top = np.flatnonzero(first == first.max()) if n else np.zeros(0)
     to_top = np.zeros(n)
     for at, near in enumerate(around.near):
         if near.size:
@@ -58,14 +63,45 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
             if near.size > 1:
                 second[at] = first[order[1]]
                 bridge[at] = _bridged(order[:4], first, around)
-            to_top[at] = float((near == top).any())
+            to_top[at] = float(np.isin(near, top).any())
     return {
         "p": first, "p_rel": first / max(float(first.max(initial=0.0)), 1e-9),
         "p_rank": rank_of(first), "p_sum": np.full(n, first.sum()),
         "p_second": np.full(n, np.sort(first)[-2] if n > 1 else 0.0),
         "near_best": best, "near_second": second, "bridge": bridge, "to_top": to_top,
         "new_cover": _new_cover(first, around.gain),
-    } | _on_paths(first, around) | _in_group(first, around.group)
+    } | _akin(first, around) | _on_paths(first, around) | _in_group(first, around.group)
+
+
+def _alike(match: Match) -> Floats:
+    """Shares of terms in common between the candidates' names, 0 on the diagonal."""
+    names, cand = match.index.table_terms, match.candidates
+    _, local = np.unique(np.concatenate([names.row(at) for at in cand]), return_inverse=True)
+    held = np.zeros((len(cand), int(local.max(initial=-1)) + 1), dtype=np.float32)
+    sizes = names.sizes()[cand]
+    held[np.repeat(np.arange(len(cand)), sizes), local] = 1.0
+    both = held @ held.T
+    made: Floats = both / np.maximum(sizes[:, None] + sizes[None, :] - both, 1.0)
+    np.fill_diagonal(made, 0.0)
+    return made.astype(np.float32)
+
+
+def _akin(first: Floats, around: Beside) -> dict[str, Floats]:
+    """Scores of tables with like names: heads and their lines, copies, parts."""
+    n = len(first)
+    groups = int(around.kin.max(initial=-1)) + 1
+    best, second = np.zeros(groups), np.zeros(groups)
+    np.maximum.at(best, around.kin, first)
+    others = np.where(first < best[around.kin], first, 0.0)
+    np.maximum.at(second, around.kin, others)
+    sizes = np.bincount(around.kin, minlength=groups)[around.kin]
+    is_best = first == best[around.kin]
+    return {
+        "alike_best": (around.alike * first).max(axis=1, initial=0.0),
+        "alike_most": around.alike.max(axis=1, initial=0.0) if n else np.zeros(0),
+        "kin_best": np.where(sizes > 1, np.where(is_best, second[around.kin], best[around.kin]), 0.0),
+        "kin_size": np.log(np.maximum(sizes, 1)),
+    }
 
 
 #: Strong tables between which join paths are looked for, and what makes one strong.
@@ -76,8 +112,10 @@ def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
     """Whether a table lies on a shortest join path between two strong ones."""
     n = len(first)
     on, total = np.zeros(n), np.zeros(n)
-    order = np.argsort(-first, kind="stable")[:MOST_ENDS]
-    ends = [int(at) for rank, at in enumerate(order) if first[at] >= LEAST_END or rank < 2]
+    order = np.argsort(-first, kind="stable")
+    ends = [int(at) for rank, at in enumerate(order[:MOST_ENDS]) if first[at] >= LEAST_END or rank < 2]
+    if n > len(ends) and ends and first[order[len(ends)]] == first[ends[-1]]:
+        ends = [at for at in ends if first[at] > first[ends[-1]]]  # ties count together or not at all
     away = {end: around.distances.between(int(around.tables[end]), around.tables) for end in ends}
     for i, left in enumerate(ends):
         for right in ends[:i]:
@@ -106,14 +144,15 @@ def _bridged(order: Ints, first: Floats, around: Beside) -> float:
 
 
 def _new_cover(first: Floats, gain: Floats) -> Floats:
-    """What a table explains of the question that no better table does."""
+    """What a table explains of the question that no strictly better table does."""
     order = np.argsort(-first, kind="stable")
     ranked = gain[:, order].astype(np.float32)
     made = np.zeros(len(first), dtype=np.float32)
     if ranked.shape[0]:
-        before = np.maximum.accumulate(ranked, axis=1)
-        before = np.concatenate([np.zeros_like(before[:, :1]), before[:, :-1]], axis=1)
-        made[order] = np.maximum(ranked - before, 0.0).sum(axis=0)
+        best = np.maximum.accumulate(ranked, axis=1)
+        best = np.concatenate([np.zeros_like(best[:, :1]), best], axis=1)
+        better = np.searchsorted(-first[order], -first[order], side="left")
+        made[order] = np.maximum(ranked - best[:, better], 0.0).sum(axis=0)
     return made
 
 

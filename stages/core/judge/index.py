@@ -6,7 +6,8 @@ memory for the last few catalogs asked of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ class Index:
         near: Numbers of the neighbours of each table.
         distances: Numbers of joins between tables.
         family: int32 [tables], same for tables whose names differ in numbers only.
+        kin: int32 [tables], same for tables of one cryptic root.
         kinds: float32 [tables, kinds], see `kinds`.
     """
 
@@ -68,6 +70,7 @@ class Index:
     near: tuple[Ints, ...]
     distances: Distances
     family: Ints
+    kin: Ints
     kinds: Floats
 
 
@@ -163,7 +166,8 @@ def _index(
         lengths=lengths.astype(np.int32),
         keys=keys,
         group=_groups(names, keys),
-        near=near, distances=Distances(near), family=_families(names), kinds=kinds_of(tables),
+        near=near, distances=Distances(near), family=_numbered(map(dates.family, names)),
+        kin=_numbered(map(root, names)), kinds=kinds_of(tables),
     )
 
 
@@ -176,11 +180,21 @@ def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:
     )
 
 
-def _families(names: Sequence[str]) -> Ints:
-    """Families of tables, numbered."""
+def _numbered(keys: Iterable[str]) -> Ints:
+    """Equal keys get equal numbers."""
     numbers: dict[str, int] = {}
-    found = [numbers.setdefault(dates.family(name), len(numbers)) for name in names]
-    return np.array(found, dtype=np.int32)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
+
+
+def root(name: str) -> str:
+    """The root of a cryptic table name: three or four capitals, a leading letter that says what
+    kind of table it is, a number at the end. Other names are their own root.
+
+    >>> root("ORCT") == root("RCT1") == root("ARCT"), root("orders")
+    (True, 'orders')
+    """
+    found = re.fullmatch(r"[A-Z]?([A-Z]{3})\d{0,2}", last_name(name))
+    return found[1] if found else name
 
 
 def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: A name shared by more tables than this joins nothing by itself (``id``, ``name``, ``year``).
 MOST_SHARED = 12
+#: Tables that may own a shared key name by having it as their primary key or first column.
+MOST_OWNERS = 3
 #: Last words of a key's name.
 KEY_WORDS = frozenset(["id", "ids", "key", "code", "no", "num", "number", "fk", "pk", "uuid", "guid", "sk", "cd", "nbr", "ref", "uid"])
 #: Values shared, and the share of the smaller side, before values alone join two columns.
@@ -88,6 +90,11 @@ def key_graph(tables: Sequence[Table]) -> KeyGraph:
     for edge in by_value(tables, joined):
         joined.add(frozenset((edge.left, edge.right)))
         edges.append(edge)
+    return graph_of(edges)
+
+
+def graph_of(edges: Sequence[Edge]) -> KeyGraph:
+    """The graph that these relations make."""
     near: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
         near[edge.left].add(edge.right)
@@ -146,7 +153,7 @@ def is_key_name(name: str, table: Table) -> bool:
 def _star(shared: Sequence[tuple[Table, str]]) -> Iterator[Edge]:
     """Pairs of tables that share a key name: around the table whose own key it is, else all."""
     owners = [(table, name) for table, name in shared if _own_key(table) == [name]]
-    centres = owners if len(owners) == 1 else list(shared)
+    centres = owners if 1 <= len(owners) <= MOST_OWNERS else list(shared)
     if len(centres) > MOST_SHARED:
         return
     seen: set[frozenset[str]] = set()

@@ -4,6 +4,7 @@ dates, places, amounts. The question's form asks for kinds; this says who has th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,8 @@ def kinds_of(tables: Sequence[Table]) -> Floats:
     return made
 
 
-def column_kinds(name: str, type_: str) -> list[str]:
+@lru_cache(maxsize=100_000)
+def column_kinds(name: str, type_: str) -> tuple[str, ...]:
     """The kinds one column is of."""
     parts = words.split(name)
     found = ["person"] if is_person(parts) else []
@@ -48,7 +50,7 @@ def column_kinds(name: str, type_: str) -> list[str]:
         found += [kind for kind, stems in _STEMS.items() if last in stems]
     if "char" in type_.lower() or "text" in type_.lower():
         found.append("text")
-    return found
+    return tuple(found)
 
 
 def is_person(parts: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stages.core.judge import dates
-from stages.core.judge.expand import Vocabulary, expand
+from stages.core.judge.expand import Vocabulary, expand_all
 from stages.core.judge.index import FIELDS, Index
 from stages.core.judge.keys import last_name
 from stages.core.judge.postings import Floats, Ints, Postings
@@ -59,7 +59,7 @@ def meet(
     question: Question, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
 ) -> Match:
     """Match a question with a catalog."""
-    ways = [expand(unit, known, "synonym" not in without) for unit in question.units]
+    ways = expand_all(question.units, known, "synonym" not in without)
     table = {
         name: _matrix(ways, index.by_table[name], len(index.names), _on(name, without))
         for name in FIELDS

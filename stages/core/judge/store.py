@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stages.core.judge import disk
 from stages.core.judge.expand import Vocabulary, vocabulary
 from stages.core.judge.index import Index, build
 
 if TYPE_CHECKING:
     from stages.core.records import Table
 
-#: Catalogs kept in memory.
-MOST_KEPT = 4
+#: Catalogs kept in memory; columns from which an index is worth a file.
+MOST_KEPT, LEAST_COLUMNS = 4, 1500
 _kept: OrderedDict[tuple[int, ...], tuple[Sequence[Table], Index, Vocabulary]] = OrderedDict()
 
 
@@ -26,9 +27,21 @@ def opened(tables: Sequence[Table], index_dir: Path | None) -> tuple[Index, Voca
     """
     key = tuple(map(id, tables))
     if key not in _kept:
-        made = build(tables)
+        made = _read_or_built(tables, index_dir)
         _kept[key] = (list(tables), made, vocabulary(made.vocabulary))
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)
     return _kept[key][1:]
+
+
+def _read_or_built(tables: Sequence[Table], index_dir: Path | None) -> Index:
+    """From disk where the same lines were indexed before, else made and kept there."""
+    if index_dir is None or sum(len(table["columns"]) for table in tables) < LEAST_COLUMNS:
+        return build(tables)
+    path = disk.path_of(index_dir, disk.key_of(tables))
+    held = disk.load(path)
+    if held is None:
+        held = build(tables)
+        disk.save(held, path)
+    return held

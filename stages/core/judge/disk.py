@@ -1,0 +1,111 @@
+"""Indexes on disk: plain arrays and JSON in one file, no pickles, named by what they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from stages.core.judge.distances import Distances
+from stages.core.judge.index import Index
+from stages.core.judge.keys import KeyGraph, graph_of
+from stages.core.judge.postings import Postings
+from stages.core.judge.types import Edge
+
+if TYPE_CHECKING:
+    from stages.core.records import Table
+
+#: Part of the key: raise it when an index of the same lines would come out differently.
+FORMAT = 2
+_LISTS = ("by_table", "by_column")
+_ARRAYS = ("column_table", "column_start", "lengths", "group", "family", "kin", "kinds")
+
+
+def key_of(tables: Sequence[Table]) -> str:
+    """SHA-256 of the table records, byte for byte; a hand-added description makes a new key."""
+    made = hashlib.sha256(b"index %d" % FORMAT)
+    for table in tables:
+        made.update(orjson.dumps(table))
+        made.update(b"\n")
+    return made.hexdigest()
+
+
+def path_of(folder: Path, key: str) -> Path:
+    """Where the index of that key stands."""
+    return folder / f"judge-{key[:40]}.npz"
+
+
+def save(index: Index, path: Path) -> None:
+    """Write an index, whole or not at all; a folder that cannot be written is no error."""
+    arrays: dict[str, Any] = {name: getattr(index, name) for name in _ARRAYS}
+    for name in _LISTS:
+        for field, lists in getattr(index, name).items():
+            arrays[f"{name}/{field}/start"], arrays[f"{name}/{field}/doc"] = lists.start, lists.doc
+    for name in ("table_terms", "column_terms"):
+        lists = getattr(index, name)
+        arrays[f"{name}/start"], arrays[f"{name}/doc"] = lists.start, lists.doc
+    texts = {
+        "names": index.names, "columns": index.columns, "terms": list(index.vocabulary),
+        "values": index.values, "spelled": index.spelled,
+        "edges": [(e.left, e.left_columns, e.right, e.right_columns, e.how) for e in index.keys.edges],
+    }
+    arrays["texts"] = np.frombuffer(orjson.dumps(texts), dtype=np.uint8)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        with os.fdopen(handle, "wb") as out:
+            np.savez(out, **arrays)
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+def load(path: Path) -> Index | None:
+    """Read an index; None where there is none or it cannot be read."""
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return _index({name: held[name] for name in held.files})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _index(held: dict[str, Any]) -> Index:
+    """Put the parts together."""
+    texts = orjson.loads(held["texts"].tobytes())
+    lists: dict[str, dict[str, Postings]] = {name: {} for name in _LISTS}
+    for name in held:
+        parts = name.split("/")
+        if len(parts) == 3 and parts[2] == "start":
+            lists[parts[0]][parts[1]] = Postings(held[name], held[f"{parts[0]}/{parts[1]}/doc"])
+    keys = _keys(texts["edges"])
+    names = tuple(texts["names"])
+    number = {name: at for at, name in enumerate(names)}
+    near = tuple(
+        np.array(sorted(number[o] for o in keys.neighbours.get(name, ())), dtype=np.int32)
+        for name in names
+    )
+    return Index(
+        names=names, columns=tuple(texts["columns"]),
+        vocabulary={term: at for at, term in enumerate(texts["terms"])},
+        values={key: tuple(found) for key, found in texts["values"].items()},
+        spelled={key: tuple(found) for key, found in texts["spelled"].items()},
+        by_table=lists["by_table"], by_column=lists["by_column"],
+        table_terms=Postings(held["table_terms/start"], held["table_terms/doc"]),
+        column_terms=Postings(held["column_terms/start"], held["column_terms/doc"]),
+        keys=keys, near=near, distances=Distances(near),
+        **{name: held[name] for name in _ARRAYS},
+    )
+
+
+def _keys(edges: list[Any]) -> KeyGraph:
+    """The key graph from its edges."""
+    return graph_of(
+        [Edge(left, tuple(mine), right, tuple(theirs), how) for left, mine, right, theirs, how in edges]
+    )

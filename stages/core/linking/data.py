@@ -1,0 +1,252 @@
+"""A catalog's data as a stage sees it: statements in, results out, each kept.
+
+What is asked goes through the sandbox, several statements at once; what came of it is kept
+under the statement, the table lines that it touches and the state of their files, so that a
+rerun reads no data, and an offline replay needs none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from stages.core.errors import SqlError
+from stages.core.linking.kept import Kept
+from stages.core.linking.results import READ, Result, Tried, reduced
+from stages.core.records import Catalog, Table
+
+if TYPE_CHECKING:
+    from stages.core.sandbox.database import Database
+    from stages.core.sandbox.limits import Answer, Limits
+    from stages.core.sandbox.pool import Pool
+
+LAYOUT = 1
+"""Part of every key: raised when a change makes older results say something else."""
+
+PASSING = "SqlLimit"
+"""The error that another run may not meet; it is kept for replays alone."""
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How the data is read.
+
+    Args:
+        size: Statements that run at once.
+        kept: Where results are kept; None keeps none.
+        offline: Take the latest that is kept, whatever the data has become.
+        dry: Run nothing: what is not kept has an empty result.
+        tables: Folder for the loaded tables; None is the user's cache folder.
+        limits: What a statement may cost; None is the sandbox's own.
+        progress: Told the name of each table that has to be loaded.
+    """
+
+    size: int = 1
+    kept: Kept | None = None
+    offline: bool = False
+    dry: bool = False
+    tables: Path | None = None
+    limits: Limits | None = None
+    progress: Callable[[str], None] | None = None
+
+
+class Data:
+    """The data of one catalog; safe to share between threads.
+
+    Args:
+        catalog: The catalog line.
+        tables: Its table lines.
+        ways: How the data is read.
+    """
+
+    def __init__(self, catalog: Catalog, tables: Sequence[Table], ways: Ways | None = None) -> None:
+        self.catalog = catalog
+        self.tables = tables
+        self.ways = ways or Ways()
+        self._digests: dict[str, bytes] = {}
+        self._executor: ThreadPoolExecutor | None = None
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect that statements are to be written in."""
+        return self.catalog.get("dialect") or "duckdb"
+
+    def has_data(self, table: Table) -> bool:
+        """Whether rows of the table can be asked for; not so in a catalog made from DDL."""
+        source = table.get("source", {"kind": ""})
+        return "url" in source or ("path" in source and "root" in self.catalog)
+
+    def query(self, sql: str, *, dialect: str | None = None, rows: int | None = None) -> Answer:
+        """As `core.sandbox.Database.query`: all rows, and nothing is kept."""
+        return self._pool.query(sql, dialect=dialect, rows=rows)
+
+    def tried(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
+        """What comes of a statement; an error of SQL is an outcome too.
+
+        Args:
+            sql: In the catalog's dialect.
+            touches: The tables that it reads, where it is a statement of our own that is known
+                to be well-formed; None finds them out.
+        """
+        try:
+            text, tables = (sql, touches) if touches is not None else self._understood(sql)
+        except SqlError as error:
+            return _failed(sql, error)
+        key, state = self._key(text, tables), self._state(tables)
+        found = self._found(key, state)
+        if found is not None:
+            return found
+        if self.ways.dry:
+            return Tried(text, Result((), (), (), 0))
+        made = self._run(sql, text, tables)
+        if self.ways.kept is not None and state is not None:
+            self.ways.kept.put(key, state, made)
+        return made
+
+    async def ask(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
+        """`tried`, on a thread, so that nothing else waits for it."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self.tried, sql, touches)
+
+    def each(self, work: Callable[[Table], Any], tables: Sequence[Table]) -> list[Any]:
+        """``work`` on every table, side by side; results in the order of the tables."""
+        return list(self._threads.map(work, tables))
+
+    def rest(self) -> None:
+        """End child processes; they start again when they are needed."""
+        pool = self.__dict__.get("_pool")
+        if pool is not None:
+            pool.close()
+
+    def close(self) -> None:
+        """End child processes and threads."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
+        self.rest()
+
+    @cached_property
+    def _pool(self) -> Pool:
+        from stages.core.sandbox.pool import Pool
+
+        return Pool(self._database, self.ways.size)
+
+    @cached_property
+    def _gate(self) -> Database:
+        """For reading statements; it never runs one."""
+        return self._database()
+
+    def _database(self) -> Database:
+        from stages.core.sandbox.database import Database
+
+        ways = self.ways
+        return Database(
+            self.catalog,
+            self.tables,
+            limits=ways.limits,
+            cache=ways.tables,
+            progress=ways.progress,
+        )
+
+    @property
+    def _threads(self) -> ThreadPoolExecutor:
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(self.ways.size, thread_name_prefix="winnow-sql")
+        return self._executor
+
+    @property
+    def _source(self) -> str | None:
+        return None if self.dialect == "duckdb" else self.dialect
+
+    def _understood(self, sql: str) -> tuple[str, Sequence[Table]]:
+        """The statement as it will run, and the tables it reads.
+
+        Raises:
+            SqlError: The gate refuses it.
+        """
+        from stages.core.sandbox import dictionary, gate
+
+        names, limits = self._gate.names, self._gate.limits
+        tree, notes = gate.read(sql, names, limits, self._source)
+        kind, about = dictionary.asked(tree, names)
+        if kind == "tables":
+            return sql, self.tables
+        if isinstance(about, dict):  # DESCRIBE or SUMMARIZE of one table
+            return sql, [about]
+        checked = gate.check(tree if about is None else about, names, limits, notes)
+        return (sql if kind else _plain(checked.tree, self.dialect)), checked.tables
+
+    def _run(self, sql: str, text: str, tables: Sequence[Table]) -> Tried:
+        """Run the statement as it came: the sandbox mends it the same way, and says so."""
+        try:
+            near = [table["name"] for table in tables]
+            answer = self._pool.query(sql, dialect=self._source, rows=READ, near=near)
+        except SqlError as error:
+            return _failed(text, error)
+        return Tried(text, reduced(answer))
+
+    def _found(self, key: str, state: str | None) -> Tried | None:
+        if self.ways.kept is None:
+            return None
+        if self.ways.offline or self.ways.dry:
+            return self.ways.kept.get(key, None)
+        found = self.ways.kept.get(key, state) if state is not None else None
+        return None if found is None or found.kind == PASSING else found
+
+    def _key(self, text: str, tables: Sequence[Table]) -> str:
+        limits = self._gate.limits
+        parts = [LAYOUT, text, self.dialect, READ, limits.cell, limits.clock, limits.answer]
+        whole = hashlib.sha256(orjson.dumps(parts))
+        for table in sorted(tables, key=lambda table: table["name"]):
+            whole.update(self._digest(table))
+        return whole.hexdigest()
+
+    def _digest(self, table: Table) -> bytes:
+        """A hash of the table line, all but the catalog that it belongs to."""
+        name = table["name"]
+        if name not in self._digests:
+            line = {key: value for key, value in table.items() if key != "catalog"}
+            text = orjson.dumps(line, option=orjson.OPT_SORT_KEYS)
+            self._digests[name] = hashlib.sha256(text).digest()
+        return self._digests[name]
+
+    def _state(self, tables: Sequence[Table]) -> str | None:
+        """What identifies the data behind the tables; None where a file is not there."""
+        parts: list[Any] = []
+        for table in sorted(tables, key=lambda table: table["name"]):
+            source = table.get("source", {"kind": ""})
+            if "path" not in source:
+                parts.append(source.get("url", ""))
+                continue
+            try:
+                path = Path(self.catalog.get("root", "")) / source["path"]
+                stat = path.stat()
+            except OSError:
+                return None
+            parts.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ino])
+        return hashlib.sha256(orjson.dumps(parts)).hexdigest()
+
+
+def _plain(tree: Any, dialect: str) -> str:
+    """The checked query as text; its tables without the schema that the sandbox gives them."""
+    from sqlglot import exp
+
+    query = tree.copy()
+    for table in query.find_all(exp.Table):
+        table.set("db", None)
+        if table.alias.casefold() == table.name.casefold():
+            table.set("alias", None)
+    return str(query.sql(dialect=dialect, comments=False))
+
+
+def _failed(sql: str, error: SqlError) -> Tried:
+    return Tried(sql, None, str(error), type(error).__name__)

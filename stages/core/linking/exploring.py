@@ -1,0 +1,236 @@
+"""The conversation about one table: queries, results, at most two rounds, then the judgment.
+
+Seed 004, 4.2 and 4.3. Every table has a conversation of its own. What all of them share, the
+instructions and everything about the task, stands first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.core import prompts
+from stages.core.errors import ModelError
+from stages.core.lang import Lang
+from stages.core.linking.judgments import JUDGMENT, Judged, understood
+from stages.core.linking.results import Tried
+from stages.core.linking.table_view import similar_view, table_view
+from stages.core.records import Statement, Table, Task
+from stages.core.sections import section
+from stages.core.text import block, safe_lines
+
+if TYPE_CHECKING:
+    from stages.core.linking.data import Data
+    from stages.core.model import Model
+
+ROUNDS = 2
+"""Rounds of queries at most (seed 004, 4.2)."""
+
+QUERIES = 8
+"""Queries run in a round (seed 004, 4.2: 3 to 8)."""
+
+TABLE_TOKENS = 8_000
+"""Tokens of the table's own block."""
+
+PASSAGES = 6_000
+"""Characters shown of passages that `prepare` found."""
+
+COMPLETE = "COMPLETE"
+
+ASKED: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "queries": {"type": "array", "items": {"type": "string"}},
+        "status": {"type": "string"},
+    },
+    "required": ["queries", "status"],
+    "additionalProperties": False,
+}
+"""Schema of a round's reply. A round of two queries is no reason to ask again."""
+
+_QUERIES = {**ASKED["properties"]["queries"], "minItems": 1}
+FIRST_ASKED: Mapping[str, Any] = {
+    **ASKED,
+    "properties": {**ASKED["properties"], "queries": _QUERIES},
+}
+"""Schema of the first round's reply: no table is judged unseen."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a table is explored.
+
+    Args:
+        lang: Language of the instructions.
+        rounds: Rounds of queries at most.
+        timeout: Seconds for one call.
+        max_tokens: Tokens of the table's own block.
+    """
+
+    lang: Lang
+    rounds: int = ROUNDS
+    timeout: float | None = None
+    max_tokens: int = TABLE_TOKENS
+
+
+class Broken(Exception):
+    """The conversation ended without a judgment; ``log`` is what had been run."""
+
+    def __init__(self, error: ModelError, log: Sequence[Statement]) -> None:
+        super().__init__(str(error))
+        self.log = log
+
+
+def prompt_hash(lang: Lang) -> str:
+    """Hash of all instructions of the stage."""
+    return prompts.combined_hash(
+        *(prompts.load("explore", role, lang) for role in ("system", "user", "results"))
+    )
+
+
+async def explore_table(
+    model: Model, data: Data, task: Task, table: Table, kept: Sequence[str], terms: Terms
+) -> Judged:
+    """The judgment that the model reaches by way of its queries.
+
+    Args:
+        model: Whom to ask.
+        data: What the queries run on.
+        task: The question, and the sections about it.
+        table: The table.
+        kept: Its columns that `prune` kept.
+        terms: How it is explored.
+
+    Raises:
+        Broken: A call failed, and no judgment came.
+    """
+    talk = Talk(model, data, terms, _opening(task, table, kept, data.dialect, terms))
+    try:
+        await talk.explore()
+        reply = await talk.judged()
+    except ModelError as error:
+        raise Broken(error, talk.log) from None
+    return understood(reply, table, talk.log)
+
+
+class Talk:
+    """A conversation as it grows.
+
+    Attributes:
+        log: The statements that ran, and their results.
+    """
+
+    def __init__(
+        self, model: Model, data: Data, terms: Terms, opening: Sequence[Mapping[str, str]]
+    ) -> None:
+        self.model, self.data, self.terms = model, data, terms
+        self.messages = list(opening)
+        self.log: list[Statement] = []
+
+    async def explore(self) -> None:
+        """All rounds; a later one that fails ends them, for there is something to judge by.
+
+        Raises:
+            ModelError: The first round failed.
+        """
+        for number in range(1, self.terms.rounds + 1):
+            try:
+                asked = await self._ask(FIRST_ASKED if number == 1 else ASKED, "explore_queries")
+            except ModelError:
+                if not self.log:
+                    raise
+                # The last message asked for a round; the judgment is asked for in its place.
+                self.messages[-1] = self._said(self._results, None)
+                return
+            queries = [_encodable(sql) for sql in asked["queries"] if sql.strip()]
+            ended = COMPLETE in asked["status"].upper() or number == self.terms.rounds
+            await self._run(queries, None if ended or not queries else number + 1)
+            if ended or not queries:
+                return
+
+    async def judged(self) -> Any:
+        """The reply that is the judgment.
+
+        Raises:
+            ModelError: It did not come.
+        """
+        return await self._ask(JUDGMENT, "table_judgment")
+
+    async def _ask(self, schema: Mapping[str, Any], name: str) -> Any:
+        from stages.core.model import Request
+
+        request = Request(tuple(self.messages), schema, name)
+        reply = await self.model.ask(request, timeout=self.terms.timeout)
+        content = _encodable(json.dumps(reply.data, ensure_ascii=False))
+        self.messages.append({"role": "assistant", "content": content})
+        return reply.data
+
+    async def _run(self, queries: Sequence[str], following: int | None) -> None:
+        """Run the queries of a round, and tell the model what came of them."""
+        import asyncio
+
+        ran = await asyncio.gather(*(self.data.ask(sql) for sql in queries[:QUERIES]))
+        self.log += [tried.log for tried in ran]
+        self._results = {"results": _results(ran), "dropped": max(0, len(queries) - QUERIES)}
+        self.messages.append(self._said(self._results, following))
+
+    def _said(self, results: Mapping[str, Any], following: int | None) -> dict[str, str]:
+        template = prompts.load("explore", "results", self.terms.lang)
+        text = template.render(**results, most=QUERIES, round=following, rounds=self.terms.rounds)
+        return {"role": "user", "content": text}
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which no request can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _results(ran: Sequence[Tried]) -> str:
+    """The statements as they ran, each with its result, as one data block."""
+    parts = []
+    for tried in ran:
+        notes = [f"note: {note}" for note in (tried.result.notes if tried.result else ())]
+        parts.append("\n".join([f"-- {tried.log['sql']}", *map(safe_lines, notes), tried.res]))
+    return block("results", "\n\n".join(parts)) if parts else ""
+
+
+def _opening(
+    task: Task, table: Table, kept: Sequence[str], dialect: str, terms: Terms
+) -> list[dict[str, str]]:
+    """Instructions, and the user message: the task first, then what is about this table."""
+    found = {name: section(task, name) or {} for name in ("plan", "prune", "summarize")}
+    analysis = found["summarize"].get("query_specific_content_analysis", "")
+    function = found["summarize"].get("table_functions", {}).get(table["name"], "")
+    system = prompts.load("explore", "system", terms.lang)
+    user = prompts.load("explore", "user", terms.lang)
+    told = user.render(
+        question=_block("question", task.get("question", "")),
+        evidence=_block("evidence", task.get("evidence", "")),
+        passages=_block("passages", passages(task), PASSAGES),
+        plan=_block("plan", found["plan"].get("logical_plan", "")),
+        analysis=_block("analysis", analysis),
+        table=block("table", table_view(table, kept, terms.max_tokens)),
+        function=_block("function", function),
+        similar=_data(similar_view(table["name"], found["prune"].get("groups", {}))),
+        rounds=terms.rounds,
+    )
+    instructions = system.render(dialect=dialect, rounds=terms.rounds)
+    return [{"role": "system", "content": instructions}, {"role": "user", "content": told}]
+
+
+def _block(kind: str, text: str, limit: int | None = None) -> str:
+    """The text as a data block; empty where it is."""
+    return block(kind, safe_lines(text.strip(), limit)) if text.strip() else ""
+
+
+def _data(names: str) -> str:
+    return block("similar", names) if names else ""
+
+
+def passages(task: Task) -> str:
+    """The passages that `prepare` found for the task, one after the other; empty without any."""
+    found = (section(task, "prepare") or {}).get("passages", ())
+    texts = [item if isinstance(item, str) else str(item.get("text", "")) for item in found]
+    return "\n\n".join(text.strip() for text in texts if text.strip())

@@ -1,0 +1,163 @@
+"""The key guard: columns that join what was chosen, added without asking.
+
+Seed 004, 5.4: unselected candidate columns that share a name with a selected one, all of
+them if fewer than 20, else none. Here declared keys come first, then shared values, and
+equal names only between tables that neither joins (DESIGN 10); the seed's fixed reason
+stands on equal names alone. The keys between two chosen tables are always added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from stages.core.lang import Lang
+from stages.core.linking.columns import Unit
+from stages.core.linking.connect import Relations
+from stages.core.linking.picked import Pick, Picked
+from stages.core.text import quoted
+
+if TYPE_CHECKING:
+    from stages.core.judge.types import Edge
+
+LIMIT = 20
+"""Columns of one kind from which on none is added (seed 004, 5.4)."""
+
+KINDS = ("declared keys", "shared values", "equal names")
+
+SAME_NAME = Pick(
+    "Auto-preserved: Shares name with a selected column (potential Foreign Key).",
+    "Automatically added for graph connectivity.",
+)
+"""The seed's own words (004, 5.4)."""
+
+_WORDS: Mapping[Lang, Mapping[str, str]] = {
+    "en": {"joins": "Joins {left} to {right}: {how}.", "declared": "declared key",
+           "value": "shared values", "name": "key name", "seen": "Added by the key guard."},
+    "zh": {"joins": "连接 {left} 与 {right}：{how}。", "declared": "声明的外键",
+           "value": "共有取值", "name": "键名相符", "seen": "由连接键保护自动加入。"},
+}  # fmt: skip
+
+
+def join_pick(edge: Edge, lang: Lang) -> Pick:
+    """The reason of a column that a relation runs over."""
+    words = _WORDS[lang]
+    left = ", ".join(f"{quoted(edge.left)}.{quoted(name)}" for name in edge.left_columns)
+    right = ", ".join(f"{quoted(edge.right)}.{quoted(name)}" for name in edge.right_columns)
+    reason = words["joins"].format(left=left, right=right, how=words[edge.how])
+    return Pick(reason, words["seen"])
+
+
+class Guard:
+    """The key guard of one task.
+
+    Args:
+        relations: Keys of the catalog.
+        candidates: Candidate columns that pruning kept, by table.
+        limit: Columns of one kind from which on none is added; None adds any number.
+        lang: Language of the reasons.
+    """
+
+    def __init__(
+        self,
+        relations: Relations,
+        candidates: Mapping[str, Sequence[str]],
+        limit: int | None,
+        lang: Lang,
+    ) -> None:
+        self._relations, self._candidates = relations, candidates
+        self._limit, self._lang = limit, lang
+
+    def add(self, picked: Picked) -> tuple[list[Unit], list[str]]:
+        """Add what the choice lacks; what was added, and notes on what was not.
+
+        Every kind looks at the choice as it came, so that what one adds draws in no more.
+        """
+        found = [list(columns) for columns in self._outer(picked)]
+        added = self.inner(picked)
+        notes: list[str] = []
+        for kind, columns in zip(KINDS, found, strict=True):
+            new = {
+                (table, name): pick
+                for table, name, pick in columns
+                if not picked.covers(table, name)
+            }
+            if self._limit is not None and len(new) >= self._limit:
+                notes.append(f"{len(new)} columns join by {kind}: too many to add unasked")
+                continue
+            added += picked.add_all((*unit, pick) for unit, pick in new.items())
+        return added, notes
+
+    def inner(self, picked: Picked) -> list[Unit]:
+        """Add the keys between chosen tables, any number of them; what was added."""
+        return picked.add_all(list(self._inner(picked)))
+
+    def _inner(self, picked: Picked) -> Iterator[tuple[str, str, Pick]]:
+        chosen = set(picked.tables)
+        near = self._relations.graph.neighbours
+        inside = {frozenset((a, b)) for a in chosen for b in near.get(a, frozenset()) & chosen}
+        for pair in sorted(inside, key=sorted):
+            for edge in self._relations.by_pair[pair]:
+                if edge.how == "declared" or not self._relations.alike(edge.left, edge.right):
+                    yield from self._keys(edge)
+
+    def _keys(self, edge: Edge) -> Iterator[tuple[str, str, Pick]]:
+        pick = join_pick(edge, self._lang)
+        for table, names in ((edge.left, edge.left_columns), (edge.right, edge.right_columns)):
+            for name in names:
+                column = self._relations.column(table, name)
+                if column is not None:
+                    yield table, column, pick
+
+    def _outer(self, picked: Picked) -> tuple[Iterator[tuple[str, str, Pick]], ...]:
+        return (
+            self._other_ends(picked, "declared"),
+            self._other_ends(picked, "value"),
+            self._same_names(picked),
+        )
+
+    def _other_ends(self, picked: Picked, how: str) -> Iterator[tuple[str, str, Pick]]:
+        """Candidate columns at the other end of a relation from a chosen column."""
+        for edge in self._relations.graph.edges:
+            if edge.how != how or self._relations.alike(edge.left, edge.right):
+                continue
+            pick = join_pick(edge, self._lang)
+            for left, right in zip(edge.left_columns, edge.right_columns, strict=False):
+                ends = ((edge.left, left), (edge.right, right))
+                for (table, name), (other, far) in (ends, ends[::-1]):
+                    here = self._relations.column(table, name)
+                    there = self._relations.column(other, far)
+                    if (
+                        here
+                        and there
+                        and picked.covers(table, here)
+                        and self._open(picked, other, there)
+                    ):
+                        yield other, there, pick
+
+    def _same_names(self, picked: Picked) -> Iterator[tuple[str, str, Pick]]:
+        """Candidate columns that have the name of a chosen column of another table."""
+        holders: dict[str, list[str]] = {}
+        for table, name in picked:
+            holders.setdefault(name.casefold(), []).append(table)
+        for table, columns in self._candidates.items():
+            for name in columns:
+                others = holders.get(name.casefold(), ())
+                if any(self._unjoined(table, other) for other in others) and self._open(
+                    picked, table, name
+                ):
+                    yield table, name, SAME_NAME
+
+    def _unjoined(self, table: str, other: str) -> bool:
+        """Whether equal names are all that could join two tables."""
+        relations = self._relations
+        if table == other or relations.alike(table, other):
+            return False
+        if table in relations.keyed and other in relations.keyed:
+            return False
+        edges = relations.by_pair.get(frozenset((table, other)), ())
+        return all(edge.how == "name" for edge in edges)
+
+    def _open(self, picked: Picked, table: str, column: str) -> bool:
+        """Whether a candidate column is not chosen yet."""
+        return column in self._candidates.get(table, ()) and not picked.covers(table, column)

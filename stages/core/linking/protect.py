@@ -1,0 +1,133 @@
+"""Columns that pruning leaves alone whatever is said about them: names, codes, keys.
+
+The seed (004, 3.3) protects what has id, code, name or type in its name or description; a
+word counts when it is a whole word of the split name, so that ``width`` and ``valid`` are
+not protected for the ``id`` in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from stages.core.linking.columns import Unit, column_of, units
+
+if TYPE_CHECKING:
+    from stages.core.records import Column, Field, Table
+
+WORDS = frozenset(["id", "code", "name", "type"])
+"""Words of recognition (seed 004, 3.3)."""
+
+CHINESE = frozenset(["编号", "代码", "编码", "名称", "姓名", "类型"])
+"""The same in Chinese."""
+
+
+_WORD = re.compile(r"(?<![^\W\d_])(?:id|code|name|type)(?![^\W\d_])", re.IGNORECASE)
+
+
+def is_name_column(name: str, column: Column | Field) -> bool:
+    """Whether the column's name or description has one of the words of recognition.
+
+    >>> [is_name_column(n, {"name": n, "type": "T"}) for n in ("CustomerID", "width", "valid")]
+    [True, False, False]
+    """
+    names = (name, str(column.get("nl_name", "")))
+    if any(_in_name(text) for text in names if text):
+        return True
+    texts = (str(column.get("description", "")), str(column.get("comment", "")))
+    return any(_WORD.search(text) or _in_chinese(text) for text in texts if text)
+
+
+def _in_name(text: str) -> bool:
+    """Whether a name has such a word; parts that are glued together are told apart."""
+    if _WORD.search(text):
+        return True
+    low = text.lower()
+    # Splitting is slow; most names hold none of the words even as a part.
+    if any(word in low for word in WORDS):
+        from stages.core.judge.words import split
+
+        return not WORDS.isdisjoint(split(text))
+    return _in_chinese(text)
+
+
+def _in_chinese(text: str) -> bool:
+    if text.isascii() or not any(word in text for word in CHINESE):
+        return False
+    from stages.core.judge.words import split
+
+    return not CHINESE.isdisjoint(split(text))
+
+
+@dataclass(frozen=True)
+class Protected:
+    """The protected candidate columns of one catalog, each kind made when it is asked for.
+
+    Args:
+        judged: The tables that can be deleted.
+        tables: All tables of the catalog.
+    """
+
+    judged: Sequence[Table]
+    tables: Sequence[Table]
+
+    @cached_property
+    def names(self) -> frozenset[Unit]:
+        """Those with a word of recognition."""
+        return frozenset(
+            (table["name"], name)
+            for table in self.judged
+            for name, column in units(table).items()
+            if is_name_column(name, column)
+        )
+
+    @cached_property
+    def keys(self) -> frozenset[Unit]:
+        """Those of declared keys."""
+        return declared_keys(self.tables)
+
+    @cached_property
+    def joining(self) -> frozenset[Unit]:
+        """Those that the key graph joins tables by, declared or not."""
+        return joining_columns(self.tables)
+
+
+def declared_keys(tables: Sequence[Table]) -> frozenset[Unit]:
+    """All candidate columns that a declared key runs over, on either side of it."""
+    by_name = {table["name"].lower(): table for table in tables}
+    found: set[Unit] = set()
+    for table in tables:
+        own = {column["name"] for column in table["columns"] if column.get("key")}
+        own |= set(table.get("primary_key", []))
+        for key in table.get("foreign_keys", []):
+            own |= set(key["columns"])
+            other = by_name.get(key["ref_table"].lower())
+            if other is not None:
+                found |= _over(other, set(key["ref_columns"]))
+        found |= _over(table, own)
+    return frozenset(found)
+
+
+def _over(table: Table, columns: set[str]) -> set[Unit]:
+    """The candidate columns of the table that lie in these columns, in any case."""
+    if not columns:
+        return set()
+    low = {name.lower() for name in columns}
+    return {
+        (table["name"], name) for name, column in column_of(table).items() if column.lower() in low
+    }
+
+
+def joining_columns(tables: Sequence[Table]) -> frozenset[Unit]:
+    """All candidate columns that the key graph joins tables by, declared or not."""
+    from stages.core.judge.keys import key_graph
+
+    over: dict[str, set[str]] = {}
+    for edge in key_graph(tables).edges:
+        over.setdefault(edge.left, set()).update(edge.left_columns)
+        over.setdefault(edge.right, set()).update(edge.right_columns)
+    joined = (_over(table, over.get(table["name"], set())) for table in tables)
+    return declared_keys(tables).union(*joined)

@@ -1,0 +1,330 @@
+"""Refining with a model: two outer rounds, the key guard after each, and join paths.
+
+Seed 004, 5. Round 0 puts the schema together, round 1 only adds, and the result is their
+union. Failure keeps: where a call fails, everything that it could have chosen from stays, and
+where an earlier stage failed, nothing is limited and no join path declined, so that faults
+only ever enlarge the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stages.core import prompts
+from stages.core.lang import Lang
+from stages.core.linking.brief import Brief, brief
+from stages.core.linking.candidates import Candidate
+from stages.core.linking.columns import Unit
+from stages.core.linking.connect import JoinPath, Relations
+from stages.core.linking.guard import Guard
+from stages.core.linking.picked import Pick, Picked, by_table
+from stages.core.linking.portions import Dealt, Portion, dealt, listed_columns
+from stages.core.linking.resolve import Resolver
+from stages.core.linking.rounds import QUERIES, Talk, Terms, ask_round, reply_schema
+from stages.core.records import Statement, Task
+from stages.core.sections import section
+from stages.core.text import block, quoted, safe_lines, visible
+
+if TYPE_CHECKING:
+    from stages.core.linking.data import Data
+    from stages.core.model import Model, Request
+
+BRIEF_SHARE, CONFIRMED_SHARE = 3, 6
+"""The parts of a prompt, one in so many, that the brief and the confirmed columns may take."""
+
+ANALYSIS, REASON = 4_000, 600
+"""Characters shown of the analysis, and kept of a reason."""
+
+OFFERED = 10
+"""Join paths offered to the model; more are added without being offered."""
+
+ROLES = ("system", "user", "results")
+
+_FAILED: Mapping[Lang, str] = {
+    "en": "Kept because the call about it failed.",
+    "zh": "相关调用失败，因此保留。",
+}
+
+
+def prompt_hash(lang: Lang) -> str:
+    """Hash of all instructions of `refine`."""
+    return prompts.combined_hash(*(prompts.load("refine", role, lang) for role in ROLES))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a task is refined.
+
+    Args:
+        lang: Language of the instructions.
+        most: Tokens of the prompt that opens a round.
+        timeout: Seconds for one call.
+        dialect: SQL dialect of queries.
+    """
+
+    lang: Lang
+    most: int
+    timeout: float | None
+    dialect: str
+
+
+@dataclass
+class Progress:
+    """What has come of it so far; what the section is made of.
+
+    Attributes:
+        picked: The chosen columns.
+        declined: Reasons by the ends of join paths.
+        unknown: Names in answers that mean nothing, in order.
+        rounds: As the section lists them.
+        notes, errors: What is worth knowing.
+    """
+
+    picked: Picked = field(default_factory=Picked)
+    declined: dict[tuple[str, str], str] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+    def note(self, notes: Sequence[str]) -> None:
+        """Add notes, each once."""
+        self.notes |= dict.fromkeys(notes)
+
+
+class Refiner:
+    """The rounds of one task.
+
+    Args:
+        model: Whom to ask.
+        data: What queries run on; None where there is nothing.
+        task: The question, and the sections about it.
+        candidates: The candidate tables by name.
+        relations: Keys of the catalog.
+        guard: The key guard.
+        way: How it is done.
+        safe: Whether an earlier stage failed, so that no path is offered to be declined.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        data: Data | None,
+        task: Task,
+        candidates: Sequence[Candidate],
+        relations: Relations,
+        guard: Guard,
+        way: Way,
+        *,
+        safe: bool,
+    ) -> None:
+        self._model, self._data, self._task = model, data, task
+        self._candidates, self._relations, self._guard = candidates, relations, guard
+        self._way, self._safe = way, safe
+        tables = list(relations.tables.values())
+        self._resolver = Resolver(tables, {item.name for item in candidates})
+        self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE)
+        self.found = Progress()
+        self.found.note([f"the {name} is cut in the prompts" for name in self._paper.cut])
+
+    async def run(self) -> Progress:
+        """Both rounds.
+
+        Raises:
+            Exception: Whatever a call raises that is no `ModelError`.
+        """
+        for number in (0, 1):
+            await self._round(number)
+        return self.found
+
+    async def _round(self, number: int) -> None:
+        found = self.found
+        shown = [
+            (item, [name for name in item.columns if not found.picked.covers(item.name, name)])
+            for item in self._candidates
+        ]
+        shown = [(item, columns) for item, columns in shown if columns]
+        paths = self._offered() if number else []
+        if not shown and not paths:
+            found.rounds.append({"added": {}, "queries": [], "status": "skipped"})
+            return
+        sheet = _Sheet(self._paper, self._task, number, self._way, self._confirmed(number), paths)
+        portions = sheet.dealt(shown)
+        found.note(portions.notes)
+        asked = [
+            (portion, sheet.request(portion, len(portions.portions) > 1))
+            for portion in portions.portions
+        ]
+        if sheet.too_long:
+            talks = [Talk(portion, error=sheet.too_long) for portion, _ in asked]
+        else:
+            terms = Terms(self._way.lang, self._way.timeout, bool(paths))
+            talks = await ask_round(self._model, self._data, asked, terms)
+        added = self._take(talks, portions)
+        self._decline(talks, paths)
+        guarded, notes = self._guard.add(found.picked)
+        found.note(notes)
+        self._log(number, [*added, *guarded], talks)
+
+    def _confirmed(self, number: int) -> str:
+        """The confirmed columns, for round 1."""
+        if not number:
+            return ""
+        picked = self.found.picked
+        chosen = {table: list(picked.columns(table)) for table in picked.tables}
+        return listed_columns(chosen, self._way.most // CONFIRMED_SHARE)
+
+    def _offered(self) -> list[JoinPath]:
+        """The join paths that the model may decline."""
+        if self._safe or self.found.errors:
+            return []
+        return self._relations.paths(self.found.picked.tables)[:OFFERED]
+
+    def _take(self, talks: Sequence[Talk], portions: Dealt) -> list[Unit]:
+        """Choose what the answers name, and all that failed calls were about."""
+        kept = Pick(_FAILED[self._way.lang])
+        added = [unit for talk in talks for reply in talk.replies for unit in self._read(reply)]
+        lost = [unit for talk in talks if talk.error for unit in talk.portion.units]
+        reasons = {item.name: item.said for item in self._candidates}
+        for table, column in [*lost, *portions.unshown]:
+            said = reasons[table].get(column, {}).get("relevance_reason")
+            if self.found.picked.add(table, column, Pick(said) if said else kept):
+                added.append((table, column))
+        return added
+
+    def _read(self, reply: Mapping[str, Any]) -> list[Unit]:
+        """Choose what one answer names; names that mean nothing are taken note of."""
+        added = []
+        for entry in reply["refined_schema"]:
+            table = self._resolver.table(entry["table"])
+            if table is None:
+                self.found.unknown[_clean(entry["table"])] = None
+                continue
+            for said in entry["relevant_columns"]:
+                column = self._resolver.column(table, said["column_name"])
+                if column is None:
+                    self.found.unknown[f"{table}.{_clean(said['column_name'])}"] = None
+                elif self.found.picked.add(table, column, Pick(_reason(said["relevance_reason"]))):
+                    added.append((table, column))
+            if self.found.picked.add_table(table):
+                self.found.note([f"{visible(table, 80)} was chosen without a column"])
+        return added
+
+    def _decline(self, talks: Sequence[Talk], paths: Sequence[JoinPath]) -> None:
+        """Paths that every portion declined with a reason, where no call failed."""
+        if any(talk.error for talk in talks):
+            return
+        said = [_declined(talk.replies[-1]) for talk in talks]
+        for number, path in enumerate(paths, start=1):
+            reasons = [one.get(f"p{number}", "") for one in said]
+            if reasons and all(reasons):
+                self.found.declined[path.ends] = reasons[0]
+
+    def _log(self, number: int, added: Sequence[Unit], talks: Sequence[Talk]) -> None:
+        failed = [talk for talk in talks if talk.error]
+        if failed:
+            self.found.errors.append(
+                f"round {number}: {len(failed)} of {len(talks)} conversations failed, "
+                f"so all that they were about stays: {failed[0].error}"
+            )
+        queries: list[Statement] = [entry for talk in talks for entry in talk.log]
+        status = "confirmed" if all(talk.confirmed for talk in talks) else "open"
+        if failed:
+            status = "failed"
+        elif number and not added:
+            status = "converged"
+        self.found.rounds.append({"added": by_table(added), "queries": queries, "status": status})
+
+
+def _clean(said: str) -> str:
+    return visible(said.encode("utf-8", "replace").decode(), 200)
+
+
+def _reason(said: str) -> str:
+    whole = said.strip().encode("utf-8", "replace").decode()
+    return whole if len(whole) <= REASON else f"{whole[:REASON]}…(+{len(whole) - REASON})"
+
+
+def _declined(reply: Mapping[str, Any]) -> dict[str, str]:
+    """Reasons by the id of the path; a path declined without a reason is not."""
+    found = {}
+    for entry in reply.get("declined_paths", ()):
+        reason = _reason(entry["reason"])
+        if reason:
+            found[entry["path"].strip().lower()] = reason
+    return found
+
+
+def path_text(path: JoinPath) -> str:
+    """One path in words: its tables, and what joins them."""
+    tables = " - ".join(quoted(name) for name in path.tables)
+    joins = "; ".join(
+        f"{quoted(edge.left)}.{quoted(left)} = {quoted(edge.right)}.{quoted(right)} ({edge.how})"
+        for edge in path.joins
+        for left, right in zip(edge.left_columns, edge.right_columns, strict=False)
+    )
+    return f"{tables}: {joins}"
+
+
+class _Sheet:
+    """The prompts of one round.
+
+    Attributes:
+        too_long: Why nothing can be asked; empty where it can.
+    """
+
+    def __init__(
+        self,
+        paper: Brief,
+        task: Task,
+        number: int,
+        way: Way,
+        confirmed: str,
+        paths: Sequence[JoinPath],
+    ) -> None:
+        self._paper, self._number, self._way = paper, number, way
+        said = str((section(task, "summarize") or {}).get("query_specific_content_analysis", ""))
+        listed = "\n".join(f"p{n}: {path_text(path)}" for n, path in enumerate(paths, start=1))
+        self._blocks = {
+            "analysis": block("analysis", safe_lines(said, ANALYSIS)) if said.strip() else "",
+            "confirmed": block("confirmed", confirmed) if confirmed else "",
+            "paths": block("paths", listed) if listed else "",
+        }
+        self._schema = reply_schema(paths=bool(paths))
+        self.too_long = ""
+
+    def request(self, portion: Portion, partial: bool) -> Request:
+        """The request that opens the conversation over a portion."""
+        from stages.core.model import Request
+
+        load: Callable[[str], prompts.Template] = lambda role: prompts.load(
+            "refine", role, self._way.lang
+        )  # noqa: E731
+        user = load("user").render(
+            **self._paper.blocks,
+            **self._blocks,
+            round=self._number,
+            candidates=portion.body,
+            partial=partial,
+        )
+        system = load("system").render(dialect=self._way.dialect, most=QUERIES)
+        messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
+        return Request(messages=messages, schema=self._schema, name=f"refine_round{self._number}")
+
+    def dealt(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> Dealt:
+        """The candidates in portions."""
+        from stages.core.model.dry import tokens_in
+
+        most = self._way.most
+        size: Callable[[Portion], int] = lambda portion: tokens_in(self.request(portion, True))  # noqa: E731
+        alone = size(Portion(()))
+        if alone > most * 3 // 4:
+            self.too_long = (
+                f"instructions and question alone take {alone} tokens: raise --max-tokens {most}"
+            )
+            return Dealt(
+                (Portion(()),), tuple((i.name, c) for i, columns in shown for c in columns)
+            )
+        return dealt(shown, size, most=most, lang=self._way.lang)

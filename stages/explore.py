@@ -1,0 +1,213 @@
+"""Explore every candidate table in the data itself, and judge whether the question needs it.
+
+Each table that `prune` kept has a conversation of its own: the model puts 3 to 8 SQL queries
+a round, sees what comes back, at most twice, and then judges the table: which columns the
+question needs, why, and what was seen in them. Tables are explored side by side. One whose
+exploration fails, or that has no data, stays relevant. The statements that ran, and their
+results, stand with each table; they are kept, so that a rerun reads no data.
+
+With --model builtin (the default) a few fixed statements count rows, nulls and shared keys,
+and look for the values that the question names.
+
+  winnow scan DIR | winnow plan | winnow prune | winnow summarize | winnow explore | winnow show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.errors import DataError
+from stages.core.lang import choose
+from stages.core.records import Table, Task
+from stages.core.sections import section
+from stages.core.stage import Section, Stage
+
+if TYPE_CHECKING:
+    from stages.core.linking.data import Data
+    from stages.core.linking.exploring import Terms
+    from stages.core.linking.judgments import Judged
+    from stages.core.linking.observing import Observer
+    from stages.core.model import Model
+
+ROUNDS = 2
+CALL_SECONDS = 90.0
+MAX_TOKENS = 8_000
+"""Tokens of a table's own block in its prompt."""
+
+Progress = Callable[[int, int | None, str], object]
+
+INPUTS = ("question", "evidence")
+
+
+async def explore(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    database: Data | None = None,
+    progress: Progress | None = None,
+    lang: str = "auto",
+    timeout: float | None = CALL_SECONDS,
+    rounds: int = ROUNDS,
+    max_tokens: int = MAX_TOKENS,
+) -> Section:
+    """The judgments of one task's candidate tables.
+
+    Args:
+        task: Its ``prune`` and ``summarize`` sections say what to explore and what for.
+        tables: All tables of the catalog.
+        model: Whom to ask; None judges by the built-in judge and a few statements.
+        database: The catalog's data; None where it has none.
+        progress: Told how many tables are done.
+        lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
+        timeout: Seconds for one call.
+        rounds, max_tokens: Rounds of queries for a table; tokens of its own block.
+
+    Raises:
+        DataError: The task has no question.
+    """
+    question = task.get("question", "")
+    if not question.strip():
+        hint = 'add a "question" to the task line'
+        raise DataError("the task has no question", place=task["task_id"], hint=hint)
+    from stages.core.linking.observing import Observer
+
+    tongue, kept = choose(lang, question), _candidates(task, tables)
+    observer = Observer(task, tables, kept, database, tongue)
+    told = _told(progress, len(kept))
+    meta = {"from": _sources(task), "lang": tongue}
+    if model is None:
+        return _section(observer.judgments(told), [], meta)
+    from stages.core.linking.exploring import Terms, prompt_hash
+
+    terms = Terms(tongue, rounds, timeout, max_tokens)
+    work = _Work(model, database, task, terms, observer, told)
+    chosen = {table["name"]: table for table in tables if table["name"] in kept}
+    found = await work.all([(chosen[name], columns) for name, columns in kept.items()])
+    notes = [note for judged in found for note in judged.notes]
+    made = {one.judgment["table_full_name"]: one.judgment for one in found}
+    return _section(made, notes, meta | _asked(terms) | {"prompt": prompt_hash(tongue)})
+
+
+def _asked(terms: Terms) -> dict[str, Any]:
+    """``meta.options``: what shapes the answer and is not at its default."""
+    options = {"rounds": (terms.rounds, ROUNDS), "max_tokens": (terms.max_tokens, MAX_TOKENS)}
+    given = {name: value for name, (value, default) in options.items() if value != default}
+    return {"options": given} if given else {}
+
+
+def _candidates(task: Task, tables: Sequence[Table]) -> dict[str, list[str]]:
+    """The columns that ``prune`` kept, by table; tables that the catalog has not are left out."""
+    known = {table["name"] for table in tables}
+    kept = (section(task, "prune") or {}).get("kept", {})
+    return {name: kept[name] for name in sorted(kept) if name in known}
+
+
+def _sources(task: Task) -> list[str]:
+    """``meta.from``: what was looked at; sections that are optional count where they stand."""
+    optional = [name for name in ("plan", "prepare", "link") if section(task, name) is not None]
+    return [*INPUTS, "tables", "prune", "summarize", *optional]
+
+
+def _told(progress: Progress | None, total: int) -> Callable[[int], object]:
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, total, "tables explored")
+
+    return told
+
+
+def _section(
+    judgments: Mapping[str, Mapping[str, Any]], notes: Sequence[str], meta: Mapping[str, Any]
+) -> Section:
+    """The section; its error tells how many tables could not be explored, and the first why."""
+    failed = [name for name, judgment in judgments.items() if judgment.get("error")]
+    error = ""
+    if failed:
+        first = judgments[failed[0]]["error"]
+        error = f"{len(failed)} of {len(judgments)} tables were not explored: {failed[0]}: {first}"
+    made = {"table_judgments": {name: judgments[name] for name in sorted(judgments)}}
+    return {**made, **({"notes": list(notes)} if notes else {}), "error": error, "meta": meta}
+
+
+class _Work:
+    """The conversations of one task."""
+
+    def __init__(
+        self,
+        model: Model,
+        data: Data | None,
+        task: Task,
+        terms: Terms,
+        observer: Observer,
+        told: Callable[[int], object],
+    ) -> None:
+        self.model, self.data, self.task, self.terms = model, data, task, terms
+        self.observer, self.told = observer, told
+        self.done = 0
+
+    async def all(self, candidates: Sequence[tuple[Table, Sequence[str]]]) -> list[Judged]:
+        """A judgment of every table, in their order, whoever ends first."""
+        import asyncio
+
+        return list(await asyncio.gather(*(self._one(*pair) for pair in candidates)))
+
+    async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
+        from stages.core.linking.exploring import Broken, explore_table
+        from stages.core.linking.judgments import Judged
+
+        try:
+            missing = await self._missing(table)
+            if missing or self.data is None:
+                return Judged(self.observer.safe(table, missing=missing))
+            return await explore_table(self.model, self.data, self.task, table, kept, self.terms)
+        except Broken as broken:
+            made = self.observer.safe(table, error=str(broken))
+            made["exploration_log"] = list(broken.log)
+            return Judged(made)
+        finally:
+            self.done += 1
+            self.told(self.done)
+
+    async def _missing(self, table: Table) -> str:
+        """Why the table has no data; empty where it has."""
+        from stages.core.linking.facts import no_data, probe
+
+        if self.data is None or not self.data.has_data(table):
+            return no_data(self.data, table)
+        return (await self.data.ask(probe(table), [table])).error
+
+
+def _counts(made: Section) -> tuple[int, ...]:
+    """Relevant tables, explored tables, relevant columns, statements run."""
+    judgments = made["table_judgments"].values()
+    return (
+        sum(one["relevant"] for one in judgments),
+        len(judgments),
+        sum(len(one["relevant_columns"]) for one in judgments if one["relevant"]),
+        sum(len(one["exploration_log"]) for one in judgments),
+    )
+
+
+STAGE = Stage(
+    explore,
+    needs=("prune", "summarize"),
+    uses=("plan", "prepare", "link"),
+    inputs=INPUTS,
+    wants=("model", "database", "progress"),
+    options=(
+        click.Option(
+            ["--rounds"], type=click.IntRange(min=1), default=ROUNDS, show_default=True, metavar="N",
+            help="Rounds of queries for a table, at most.",
+        ),
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=500), default=MAX_TOKENS, show_default=True,
+            metavar="TOKENS", help="Tokens of a table's columns in its prompt; a larger table shows less of each.",
+        ),
+    ),
+    counts=_counts,
+    summary="{0} of {1} tables relevant with {2} columns, after {3} statements",
+)  # fmt: skip

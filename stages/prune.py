@@ -1,0 +1,263 @@
+"""Prune what a question plainly does not need, down to columns: the safe superset.
+
+A model is shown the schema in batches, with question, plan and evidence, and asked from both
+sides: what is obviously irrelevant, and what is relevant. Only what every sample calls
+irrelevant goes; whatever any sample calls relevant stays, and so do columns of recognition
+(id, code, name, type), keys, and everything that a failed call was about. Tables that are
+always kept or pinned are not asked about.
+
+With --model builtin (the default) the built-in judge lets go what it has no evidence for.
+
+  winnow scan examples/task_15 | winnow plan | winnow prune | jq -c 'select(.prune).prune.kept'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.lang import choose
+from stages.core.linking.columns import units
+from stages.core.linking.evidence import MAX_COLUMNS, by_evidence, cut
+from stages.core.linking.groups import grouped
+from stages.core.linking.packing import LEAST_TOKENS, MOST_TOKENS
+from stages.core.linking.protect import Protected
+from stages.core.linking.pruning import Outcome, merged
+from stages.core.linking.sampling import SAMPLES, Terms, ask, prompt_hash
+from stages.core.linking.schema_text import sheet, text, whole
+from stages.core.linking.scores import scores
+from stages.core.linking.superset import superset_section
+from stages.core.lookup import names_of
+from stages.core.records import Table, Task
+from stages.core.sections import section
+from stages.core.stage import TASK_INPUTS, Section, Stage
+
+if TYPE_CHECKING:
+    from stages.core.lang import Lang
+    from stages.core.linking.schema_text import Sheet
+    from stages.core.model import Model
+
+CALL_SECONDS = 120.0
+"""Time limit of one call; a reply may list hundreds of columns."""
+
+_DEFAULTS = {
+    "samples": SAMPLES, "min_tokens": LEAST_TOKENS, "max_tokens": MOST_TOKENS,
+    "max_columns": MAX_COLUMNS, "skip_under": 0,
+}  # fmt: skip
+
+
+async def prune(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    lang: str = "auto",
+    timeout: float | None = CALL_SECONDS,
+    samples: int = SAMPLES,
+    min_tokens: int = LEAST_TOKENS,
+    max_tokens: int = MOST_TOKENS,
+    max_columns: int = MAX_COLUMNS,
+    skip_under: int = 0,
+) -> Section:
+    """The tables and columns that survive.
+
+    Args:
+        task: Its question, evidence, plan and passages are shown; pins are followed.
+        tables: All tables of the catalog; their order changes nothing.
+        model: Whom to ask; None is the built-in judge.
+        lang: Language of the instructions: ``zh``, ``en`` or ``auto``.
+        timeout: Seconds for one call.
+        samples: Samples of each side.
+        min_tokens, max_tokens: Tokens of one whole prompt.
+        max_columns: Candidate columns above which they are cut by evidence.
+        skip_under: Ask nothing where all tables together take fewer tokens.
+    """
+    ordered = sorted(tables, key=lambda table: table["name"])
+    judged = _judged(task, ordered)
+    guarded = Protected(judged, ordered)
+    terms = Terms(samples, min_tokens, max_tokens, timeout)
+    if model is None:
+        found = _builtin(task, guarded)
+    else:
+        tongue = choose(lang, task.get("question", ""))
+        found = await _by_model(model, task, guarded, tongue, terms, skip_under)
+    options = {
+        "samples": samples, "min_tokens": min_tokens, "max_tokens": max_tokens,
+        "max_columns": max_columns, "skip_under": skip_under,
+    }  # fmt: skip
+    made, by_judge = _section(task, guarded, found, options)
+    used = [*TASK_INPUTS, "pin", "tables", "plan"]
+    used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
+    used += ["prepare"] if model is not None else []
+    differing = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
+    meta = {"from": used, **found.meta, **({"options": differing} if differing else {})}
+    return made | {"meta": meta}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is left, before the budget.
+
+    Args:
+        outcome: What stays of the tables that are judged.
+        batches: Batches that were asked about.
+        notes, error, meta: As the section has them.
+    """
+
+    outcome: Outcome
+    batches: int = 0
+    notes: tuple[str, ...] = ()
+    error: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _judged(task: Task, tables: Sequence[Table]) -> list[Table]:
+    """The tables that may go: all that have columns and are neither always kept nor pinned."""
+    keep = task.get("pin", {}).get("keep", [])
+    pinned = {names_of(tables).table(name) for name in keep}
+    return [
+        table
+        for table in tables
+        if table["columns"] and not table.get("always_keep", False) and table["name"] not in pinned
+    ]
+
+
+async def _by_model(
+    model: Model,
+    task: Task,
+    guarded: Protected,
+    lang: Lang,
+    terms: Terms,
+    skip_under: int,
+) -> Found:
+    """What the model leaves, or everything where there is nothing to ask."""
+    sheets = [sheet(group, lang) for group in grouped(guarded.judged)]
+    everything = Outcome({table["name"]: frozenset(units(table)) for table in guarded.judged})
+    skipped = _skipped(sheets, skip_under)
+    if skipped:
+        return Found(everything, meta={"lang": lang, "skipped": skipped})
+    asked = await ask(model, task, sheets, lang, terms)
+    outcome = everything
+    if asked.votes:
+        names, keys = guarded.names, guarded.keys
+        outcome = merged(guarded.judged, asked.votes, names=names, keys=keys)
+    meta = {"lang": lang, "prompt": prompt_hash(lang)}
+    return Found(outcome, len(asked.votes), asked.notes, asked.error, meta)
+
+
+def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
+    """What ``meta.skipped`` says where nothing need be asked; empty where it must."""
+    if not sheets:
+        return "there is no table to judge"
+    if skip_under <= 0:
+        return ""
+    from stages.core.tokens import total
+
+    texts = (
+        text(whole(made), {name: f"t{n}" for n, name in enumerate(made.group.names, start=1)}, "g1")
+        for made in sheets
+    )
+    tokens = total(texts)
+    n_tables = sum(len(made.heads) for made in sheets)
+    what = f"{n_tables} tables of {tokens} tokens, under --skip-under {skip_under}"
+    return what if tokens < skip_under else ""
+
+
+def _builtin(task: Task, guarded: Protected) -> Found:
+    """What evidence leaves; everything where it would leave nothing."""
+    judged = guarded.judged
+    kept = by_evidence(judged, scores(task, guarded.tables), guarded.names | guarded.joining)
+    refused = bool(judged) and not kept
+    if refused:
+        kept = {table["name"]: frozenset(units(table)) for table in judged}
+    names = frozenset(table["name"] for table in judged)
+    return Found(Outcome(kept, names, refused=refused))
+
+
+def _section(
+    task: Task,
+    guarded: Protected,
+    found: Found,
+    options: Mapping[str, int],
+) -> tuple[dict[str, Any], bool]:
+    """The section: the budget applied, and tables that are not judged added.
+
+    Returns:
+        It without ``meta``, and whether the budget made the judge's scores count.
+    """
+    outcome, notes = found.outcome, list(found.notes)
+    names = {table["name"] for table in guarded.judged}
+    others = {t["name"]: frozenset(units(t)) for t in guarded.tables if t["name"] not in names}
+    kept, before = {**outcome.kept}, None
+    if outcome.refused:
+        notes.append("everything would have been deleted, so everything is kept")
+    else:
+        left = _within_budget(task, guarded, outcome, options["max_columns"])
+        if left is not None:
+            before = {**outcome.kept, **others}
+            kept = left
+            notes.append(f"over --max-columns {options['max_columns']}: cut by evidence")
+    made = superset_section(
+        guarded.tables, {**kept, **others}, cut=before, contested=outcome.contested,
+        batches=found.batches, notes=notes, error=found.error,
+    )  # fmt: skip
+    return made, before is not None
+
+
+def _within_budget(
+    task: Task, guarded: Protected, outcome: Outcome, budget: int
+) -> dict[str, frozenset[str]] | None:
+    """What stays within the budget; None where it is not reached.
+
+    Only what was judged counts and is cut: what a failed call was about stays as it is.
+    """
+    open_to_cut = [table for table in guarded.judged if table["name"] in outcome.judged]
+    n_columns = sum(len(outcome.kept.get(table["name"], ())) for table in open_to_cut)
+    if n_columns <= budget:
+        return None
+    left = cut(
+        open_to_cut, outcome.kept, scores(task, guarded.tables),
+        relevant=outcome.relevant, plain=guarded.names | guarded.keys, budget=budget,
+    )  # fmt: skip
+    untouched = {n: kept for n, kept in outcome.kept.items() if n not in outcome.judged}
+    return {**untouched, **left}
+
+
+def _counts(made: Section) -> tuple[int, ...]:
+    return tuple(made[key] for key in ("n_kept_columns", "n_columns", "n_kept_tables", "n_tables"))
+
+
+STAGE = Stage(
+    prune,
+    needs=("plan",),
+    uses=("link", "prepare"),
+    inputs=(*TASK_INPUTS, "pin"),
+    wants=("model",),
+    options=(
+        click.Option(
+            ["--samples"], type=click.IntRange(1, 9), default=SAMPLES, show_default=True,
+            help="Samples of each side for every batch.",
+        ),
+        click.Option(
+            ["--min-tokens"], type=click.IntRange(min=1), default=LEAST_TOKENS, metavar="TOKENS",
+            show_default=True, help="Tokens of a whole prompt at which a batch is closed.",
+        ),
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=1), default=MOST_TOKENS, metavar="TOKENS",
+            show_default=True, help="Tokens that no prompt goes over.",
+        ),
+        click.Option(
+            ["--max-columns"], type=click.IntRange(min=1), default=MAX_COLUMNS, metavar="N",
+            show_default=True, help="Columns above which they are cut by evidence.",
+        ),
+        click.Option(
+            ["--skip-under"], type=click.IntRange(min=0), default=0, metavar="TOKENS",
+            show_default=True, help="Ask nothing where all tables take fewer tokens; 0 is off.",
+        ),
+    ),
+    counts=_counts,
+    summary="kept {0} of {1} columns in {2} of {3} tables",
+)  # fmt: skip

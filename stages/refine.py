@@ -1,0 +1,206 @@
+"""Refine the candidates into the focused set: one connected schema for the question.
+
+A model sees all tables that `prune` kept, each marked as `explore` judged it, and puts the
+schema together; in a second round it sees what is chosen and what is left, and only adds. In
+each round it may verify by queries over several tables. After each round keys that join the
+choice are added; where chosen tables are not connected, the shortest join path through the
+whole catalog is offered, and taken unless it is declined with a reason. Where a call fails,
+all that it was about stays. --apex FILE writes the results of all tasks in one JSON file.
+
+With --model builtin (the default) the tables marked relevant stand, and are joined up.
+
+  winnow scan DIR | winnow plan | winnow prune | winnow summarize | winnow explore | winnow refine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.lang import Lang, choose
+from stages.core.linking.apex import apex
+from stages.core.linking.guard import LIMIT
+from stages.core.linking.portions import MOST_TOKENS
+from stages.core.records import Table, Task
+from stages.core.sections import section
+from stages.core.stage import Report, Section, Stage
+
+if TYPE_CHECKING:
+    from stages.core.linking.candidates import Candidate
+    from stages.core.linking.connect import Relations
+    from stages.core.linking.data import Data
+    from stages.core.linking.guard import Guard
+    from stages.core.linking.refining import Progress
+    from stages.core.model import Model
+
+CALL_SECONDS = 120.0
+
+UNKNOWN = 100
+"""Names that mean nothing that the section lists."""
+
+INPUTS = ("question", "evidence")
+
+_MARKED: Mapping[Lang, str] = {
+    "en": "In a table that exploring marked relevant.",
+    "zh": "所在的表在逐表探索中被标为相关。",
+}
+
+
+async def refine(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    database: Data | None = None,
+    lang: str = "auto",
+    timeout: float | None = CALL_SECONDS,
+    max_tokens: int = MOST_TOKENS,
+    guard: int = LIMIT,
+) -> Section:
+    """The refined schema of one task.
+
+    Args:
+        task: Its ``prune``, ``summarize`` and ``explore`` sections say what there is to
+            choose from; ``plan`` and ``prepare`` are used where they stand.
+        tables: All tables of the catalog; their order changes nothing.
+        model: Whom to ask; None takes the marks of ``explore`` as they are.
+        database: What queries run on; None where the catalog has no data.
+        lang: Language of the instructions: ``zh``, ``en`` or ``auto``.
+        timeout: Seconds for one call.
+        max_tokens: Tokens of the prompt that opens a round.
+        guard: Columns of one kind from which on the key guard adds none.
+    """
+    from stages.core.linking.candidates import candidates
+    from stages.core.linking.connect import relations_of
+    from stages.core.linking.guard import Guard
+    from stages.core.linking.refining import Progress, Refiner, Way, prompt_hash
+
+    tongue = choose(lang, task.get("question", ""))
+    found, relations = candidates(task, tables), relations_of(tables)
+    safe = _failed_before(task)
+    keys = Guard(relations, {c.name: c.columns for c in found}, None if safe else guard, tongue)
+    meta: dict[str, Any] = {"from": _sources(task), "lang": tongue}
+    if model is None:
+        made = Progress()
+        _marked(made, found, tongue)
+        made.note(keys.add(made.picked)[1])
+    else:
+        dialect = database.dialect if database is not None else "duckdb"
+        way = Way(tongue, max_tokens, timeout, dialect)
+        made = await Refiner(model, database, task, found, relations, keys, way, safe=safe).run()
+        meta |= {"prompt": prompt_hash(tongue), **_options(max_tokens, guard)}
+        _whole(made, found, keys, tongue, safe=safe)
+    return _section(made, relations, keys, tongue, tables, meta, every=safe or bool(made.errors))
+
+
+def _failed_before(task: Task) -> bool:
+    """Whether a stage whose result is used here failed in part."""
+    names = ("plan", "prune", "summarize", "explore")
+    return any((section(task, name) or {}).get("error") for name in names)
+
+
+def _sources(task: Task) -> list[str]:
+    """``meta.from``: what was looked at; sections that are optional count where they stand."""
+    optional = [name for name in ("plan", "prepare") if section(task, name) is not None]
+    return [*INPUTS, "tables", "prune", "summarize", "explore", *optional]
+
+
+def _options(max_tokens: int, guard: int) -> dict[str, Any]:
+    options = {"max_tokens": (max_tokens, MOST_TOKENS), "guard": (guard, LIMIT)}
+    given = {name: value for name, (value, default) in options.items() if value != default}
+    return {"options": given} if given else {}
+
+
+def _marked(made: Progress, found: Sequence[Candidate], lang: Lang) -> None:
+    """Choose what exploring marked relevant."""
+    from stages.core.linking.picked import Pick
+
+    for item in found:
+        if item.relevant:
+            made.picked.add_table(item.name)
+            for name in item.wanted:
+                reason = item.said.get(name, {}).get("relevance_reason") or _MARKED[lang]
+                made.picked.add(item.name, name, Pick(reason))
+
+
+def _whole(
+    made: Progress, found: Sequence[Candidate], keys: Guard, lang: Lang, *, safe: bool
+) -> None:
+    """Put the marks beside the choice where the choice is empty, or an earlier stage failed."""
+    empty = not made.picked.tables
+    if not (empty or safe):
+        return
+    _marked(made, found, lang)
+    made.note(keys.add(made.picked)[1])
+    if empty and made.picked.tables:
+        made.note(["the model chose nothing, so the tables marked relevant stand"])
+    elif empty:
+        made.note(["no table is relevant"])
+    else:
+        made.note(["an earlier stage failed in part, so the tables marked relevant stay"])
+
+
+def _section(
+    made: Progress,
+    relations: Relations,
+    keys: Guard,
+    lang: Lang,
+    tables: Sequence[Table],
+    meta: Mapping[str, Any],
+    *,
+    every: bool,
+) -> Section:
+    """The section: the choice joined up."""
+    from stages.core.linking.joining import join
+
+    joined = join(made.picked, relations, keys, lang, declined=made.declined, every=every)
+    unknown = list(made.unknown)
+    if unknown:
+        joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
+    return {
+        "refined_schema": made.picked.schema(tables),
+        "rounds": made.rounds,
+        "paths": joined.paths,
+        "unknown": unknown[:UNKNOWN],
+        "unconnected": joined.unconnected,
+        "notes": [*made.notes, *joined.notes],
+        "error": "; ".join(made.errors),
+        "meta": dict(meta),
+    }
+
+
+def _counts(made: Section) -> tuple[int, ...]:
+    """Refined columns and tables, and tables on join paths that were added."""
+    refined = made["refined_schema"].values()
+    taken = sum("declined" not in path for path in made["paths"])
+    return sum(len(one["relevant_columns"]) for one in refined), len(refined), taken
+
+
+STAGE = Stage(
+    refine,
+    needs=("prune", "summarize", "explore"),
+    uses=("plan", "prepare"),
+    inputs=INPUTS,
+    wants=("model", "database"),
+    options=(
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=500), default=MOST_TOKENS, show_default=True,
+            metavar="TOKENS", help="Tokens of the prompt that opens a round; more candidates take more prompts.",
+        ),
+        click.Option(
+            ["--guard"], type=click.IntRange(min=0), default=LIMIT, show_default=True, metavar="N",
+            help="Columns of one kind (declared keys, shared values, equal names) from which on the key guard adds none.",
+        ),
+    ),
+    report=Report(
+        click.Option(
+            ["--apex"], type=click.Path(allow_dash=True), metavar="FILE",
+            help="Write the results of all tasks, with judgments and groups, as one JSON object.",
+        ),
+        apex,
+    ),
+    counts=_counts,
+    summary="{0} columns in {1} tables, {2} join paths added",
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""Summarize what each surviving table does for the question, before any data is looked at.
+
+One analysis of the question against the schema, and for every table that `prune` left its
+function and its roles: target, filter, bridge, calculation. Later stages explore the tables
+under this expectation. One call sees all tables where they fit; else batches are merged.
+
+With --model builtin (the default) roles come from the keys and the words that match.
+
+  winnow scan examples/task_15 | winnow plan | winnow prune | winnow summarize | winnow show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stages.core.lang import choose
+from stages.core.linking.columns import narrowed
+from stages.core.linking.groups import grouped
+from stages.core.linking.meaning import ask, prompt_hash
+from stages.core.linking.roles import Semantics, semantics
+from stages.core.linking.schema_text import sheet
+from stages.core.records import Table, Task
+from stages.core.sections import section
+from stages.core.stage import TASK_INPUTS, Section, Stage
+
+if TYPE_CHECKING:
+    from stages.core.model import Model
+
+MAX_TOKENS = 32_000
+"""Tokens of one prompt: a superset of 2,000 columns takes about as many."""
+
+CALL_SECONDS = 180.0
+"""Time limit of one call; a reply speaks of every table."""
+
+
+async def summarize(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    model: Model | None = None,
+    lang: str = "auto",
+    timeout: float | None = CALL_SECONDS,
+    max_tokens: int = MAX_TOKENS,
+) -> Section:
+    """What the surviving tables do for the question.
+
+    Args:
+        task: Its ``prune`` section says which tables and columns are shown.
+        tables: All tables of the catalog; their order changes nothing.
+        model: Whom to ask; None is the built-in judge.
+        lang: Language of instructions and texts: ``zh``, ``en`` or ``auto``.
+        timeout: Seconds for one call.
+        max_tokens: Tokens of one whole prompt.
+    """
+    tongue = choose(lang, task.get("question", ""))
+    ordered = sorted(tables, key=lambda table: table["name"])
+    kept: Mapping[str, Sequence[str]] = (section(task, "prune") or {}).get("kept", {})
+    candidates = [narrowed(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
+    used = [*TASK_INPUTS, "tables", "plan", "prune"]
+    used += ["link"] if section(task, "link") is not None else []
+    meta: dict[str, Any] = {"from": used, "lang": tongue}
+    if not candidates:
+        return _section(Semantics("", {}, {}), [], "", {**meta, "skipped": "no table survives"})
+    if model is None:
+        return _section(semantics(task, ordered, candidates, tongue), candidates, "", meta)
+    sheets = [sheet(group, tongue) for group in grouped(candidates)]
+    read = await ask(model, task, sheets, tongue, most=max_tokens, timeout=timeout)
+    meta |= {"from": [*used, "prepare"], "prompt": prompt_hash(tongue)}
+    meta |= {"options": {"max_tokens": max_tokens}} if max_tokens != MAX_TOKENS else {}
+    said, notes = read.said, list(read.notes)
+    silent = [table["name"] for table in candidates if not said.functions.get(table["name"])]
+    if silent or not said.analysis:
+        said = _filled(said, semantics(task, ordered, candidates, tongue))
+    if silent and not read.error:
+        notes.append(f"the model says nothing of {len(silent)} of {len(candidates)} tables")
+    return _section(said, candidates, read.error, meta, notes)
+
+
+def _filled(said: Semantics, safe: Semantics) -> Semantics:
+    """What the model says, and the built-in judge's word where it says nothing."""
+    functions, roles = {**safe.functions}, {**safe.roles}
+    for name, function in said.functions.items():
+        if function:
+            functions[name], roles[name] = function, said.roles[name]
+    return Semantics(said.analysis or safe.analysis, functions, roles)
+
+
+def _section(
+    said: Semantics,
+    candidates: Sequence[Table],
+    error: str,
+    meta: Mapping[str, Any],
+    notes: Sequence[str] = (),
+) -> Section:
+    """The section, its tables by name."""
+    names = [table["name"] for table in candidates]
+    return {
+        "query_specific_content_analysis": said.analysis,
+        "table_functions": {name: said.functions[name] for name in names},
+        "roles": {name: list(said.roles[name]) for name in names},
+        **({"notes": list(notes)} if notes else {}),
+        "error": error,
+        "meta": meta,
+    }
+
+
+def _counts(made: Section) -> tuple[int, ...]:
+    return len(made["table_functions"]), sum(bool(roles) for roles in made["roles"].values())
+
+
+STAGE = Stage(
+    summarize,
+    needs=("plan", "prune"),
+    uses=("link", "prepare"),
+    wants=("model",),
+    options=(
+        click.Option(
+            ["--max-tokens"], type=click.IntRange(min=1), default=MAX_TOKENS, metavar="TOKENS",
+            show_default=True, help="Tokens of one prompt; more tables are asked about in batches.",
+        ),
+    ),
+    counts=_counts,
+    summary="{0} tables, {1} of them with a role",
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Relations between tables: declared, by name, by value; paths and bridges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stages.core.judge.keys import key_graph
+from stages.core.records import Table
+
+
+def table(name: str, *columns: str, **more: Any) -> Table:
+    """A table line with these columns; ``examples`` maps columns to values."""
+    examples = more.pop("examples", {})
+    record: Any = {
+        "kind": "table", "catalog": "c", "name": name, "describe_key": name,
+        "columns": [{"name": c, "type": "VARCHAR", "examples": examples.get(c, [])} for c in columns],
+        **more,
+    }
+    return record  # type: ignore[no-any-return]
+
+
+def test_a_declared_key_wins_over_names() -> None:
+    found = key_graph([
+        table("orders", "id", "customer_id", foreign_keys=[{"columns": ["customer_id"], "ref_table": "PEOPLE", "ref_columns": ["id"]}]),
+        table("people", "id", "customer_id"),
+    ])
+    assert [(e.left, e.right, e.how) for e in found.edges] == [("orders", "people", "declared")]
+
+
+@pytest.mark.parametrize("column", ["singer_id", "SingerID", "Singer_Code"])
+def test_a_key_named_after_a_table_leads_to_it(column: str) -> None:
+    found = key_graph([table("concert", "title", column), table("singers", "id", "name")])
+    assert [(e.left, e.right, e.how) for e in found.edges] == [("concert", "singers", "name")]
+
+
+def test_equal_plain_names_join_nothing() -> None:
+    assert key_graph([table("a", "name", "year"), table("b", "name", "year")]).edges == ()
+
+
+def test_shared_values_join_columns_of_other_names() -> None:
+    codes = ["AAA", "BBB", "CCC", "DDD"]
+    found = key_graph([
+        table("schools", "title", "CDSCode", examples={"CDSCode": codes}),
+        table("scores", "cds", "points", examples={"cds": codes[:3]}),
+    ])
+    assert [(e.left_columns, e.right_columns, e.how) for e in found.edges] == [(("CDSCode",), ("cds",), "value")]
+
+
+def test_a_key_to_a_table_that_is_not_there_is_left_out() -> None:
+    lost = [{"columns": ["x"], "ref_table": "gone", "ref_columns": ["id"]}]
+    assert key_graph([table("a", "x", foreign_keys=lost)]).edges == ()
+
+
+def chain() -> list[Table]:
+    """a - b - c, and d apart."""
+    return [
+        table("a", "a_key", "b_id"), table("b", "id", "c_id"), table("c", "id"), table("d", "colour"),
+    ]
+
+
+def test_paths_and_bridges() -> None:
+    graph = key_graph(chain())
+    assert graph.path("a", "c") == ("a", "b", "c")
+    assert graph.path("a", "a") == ("a",)
+    assert graph.path("a", "d") == ()
+    assert graph.bridges(["a", "c"]) == {"b"}
+    assert graph.bridges(["a"]) == frozenset()
+    assert [(e.left, e.right) for e in graph.between(["a", "b"])] == [("a", "b")]
+
+
+def test_a_column_that_half_the_catalog_shares_makes_no_clique() -> None:
+    tables = [table(f"t{at}", f"own{at}", "tenant_id") for at in range(40)]
+    assert key_graph(tables).edges == ()
+    owner = table("tenants", "tenant_id", "name", primary_key=["tenant_id"])
+    assert len(key_graph([*tables, owner]).edges) == 40

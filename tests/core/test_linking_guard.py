@@ -1,0 +1,107 @@
+"""The key guard: declared keys, shared values, equal names; fewer than 20, else none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stages.core.linking.connect import Relations
+from stages.core.linking.guard import LIMIT, SAME_NAME, Guard
+from stages.core.linking.picked import Pick, Picked
+from tests.core.test_linking_connect import table
+
+
+def guarded(
+    tables: list[Any], chosen: list[tuple[str, str]], limit: int | None = LIMIT, kept: Any = None
+) -> tuple[dict[tuple[str, str], Pick], list[str]]:
+    """What the guard adds to a choice, and its notes."""
+    candidates = kept or {t["name"]: [c["name"] for c in t["columns"]] for t in tables}
+    picked = Picked()
+    for owner, column in chosen:
+        picked.add(owner, column, Pick("chosen"))
+    added, notes = Guard(Relations(tables), candidates, limit, "en").add(picked)
+    return {(owner, name): picked.columns(owner)[name] for owner, name in added}, notes
+
+
+PLAIN = [
+    table("sales", "amount", "region_id"),
+    table("region_manager", "region_id", "employee_id"),
+    table("employee", "employee_id", "full_name"),
+]
+
+
+def test_equal_names_are_added_with_the_words_of_the_seed() -> None:
+    added, _ = guarded(PLAIN, [("sales", "amount"), ("sales", "region_id"), ("employee", "full_name")])
+    assert added == {("region_manager", "region_id"): SAME_NAME}
+    assert SAME_NAME.reason == (
+        "Auto-preserved: Shares name with a selected column (potential Foreign Key)."
+    )
+    assert SAME_NAME.observations == "Automatically added for graph connectivity."
+
+
+@pytest.mark.parametrize(("n", "grows"), [(19, True), (20, False), (21, False)])
+def test_fewer_than_twenty_or_none(n: int, grows: bool) -> None:
+    tables = [table("a", "name", "only_a"), *(table(f"t{chr(97 + at)}", "name", f"c{at}") for at in range(n))]
+    added, notes = guarded(tables, [("a", "name")])
+    assert len(added) == (n if grows else 0)
+    assert bool(notes) is not grows
+    assert len(guarded(tables, [("a", "name")], limit=None)[0]) == n
+
+
+def test_declared_keys_of_other_names_come_before_equal_names() -> None:
+    tables = [
+        table("scores", "cds", "name", to={"cds": ("schools", "CDSCode")}),
+        table("schools", "CDSCode", "name"),
+    ]
+    added, _ = guarded(tables, [("scores", "cds"), ("scores", "name")])
+    assert list(added) == [("schools", "CDSCode")]
+    assert "declared key" in added["schools", "CDSCode"].reason
+    assert SAME_NAME not in added.values()
+
+
+def test_shared_values_come_before_equal_names() -> None:
+    left, right = table("shops", "plaza", "note"), table("visits", "place", "note")
+    for holder, column in ((left, "plaza"), (right, "place")):
+        found = next(c for c in holder["columns"] if c["name"] == column)
+        found["examples"] = ["Northgate", "Southgate", "Eastgate"]
+    added, _ = guarded([left, right], [("shops", "plaza"), ("shops", "note")])
+    assert list(added) == [("visits", "place")]
+    assert "shared values" in added["visits", "place"].reason
+
+
+def test_equal_names_do_not_count_between_tables_whose_keys_are_declared() -> None:
+    tables = [
+        table("singer", "sid", "name", to={"sid": ("sings", "singer")}),
+        table("sings", "singer", "concert", to={"concert": ("concert", "cid")}),
+        table("concert", "cid", "name"),
+    ]
+    assert guarded(tables, [("singer", "name")])[0] == {}
+
+
+def test_keys_between_chosen_tables_are_always_added() -> None:
+    tables = [
+        table("orders", "buyer", "total", to={"buyer": ("people", "pid")}),
+        table("people", "pid", "label"),
+    ]
+    added, _ = guarded(tables, [("orders", "total"), ("people", "label")], limit=0)
+    assert set(added) == {("orders", "buyer"), ("people", "pid")}
+
+
+def test_parts_of_one_table_draw_in_nothing_from_each_other() -> None:
+    tables = [table(f"logs_{year}", "day", "value") for year in (2016, 2017, 2018)]
+    assert guarded(tables, [("logs_2017", "day"), ("logs_2017", "value")])[0] == {}
+
+
+def test_only_candidates_are_added() -> None:
+    kept = {"sales": ["amount", "region_id"], "region_manager": ["employee_id"]}
+    assert guarded(PLAIN, [("sales", "region_id")], kept=kept)[0] == {}
+
+
+def test_a_nested_column_chosen_whole_has_no_open_fields() -> None:
+    nested: Any = {"name": "nested", "describe_key": "n", "columns": [
+        {"name": "t", "type": "STRUCT", "fields": [{"name": "t.day", "type": "DATE"}]}]}  # fmt: skip
+    other: Any = table("other", "t.day", "x")
+    added, _ = guarded([nested, other], [("other", "t.day"), ("nested", "t")],
+                       kept={"nested": ["t.day"], "other": ["t.day", "x"]})  # fmt: skip
+    assert added == {}
