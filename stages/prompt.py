@@ -30,6 +30,7 @@ def prompt(
     tables: Sequence[Table],
     *,
     catalog: Catalog,
+    scaffolded: bool = False,
     scaffold: bool | None = None,
     tool: str | None = None,
     lang: str = "auto",
@@ -40,7 +41,8 @@ def prompt(
         task: The task with its section describe.
         tables: The tables of its catalog, for those that are always kept.
         catalog: The catalog, for the dialect, and for whether there is a task folder.
-        scaffold: Whether to explain ``workdir/solver.py``; None where there is a folder.
+        scaffolded: Whether the task folder has a ``workdir/solver.py``.
+        scaffold: Whether to explain it; None where it is there.
         tool: The name of the tool that queries; None for the one that describe named.
         lang: ``zh``, ``en``, or ``auto`` for that of the description.
 
@@ -62,7 +64,7 @@ def prompt(
         dialect=visible(catalog.get("dialect", DIALECT), 40).lower(),
     )
     values = _values(task, tables, str(described.get("text", "")))
-    evidence = user.render(**values, scaffold=files if scaffold is None else scaffold)
+    evidence = user.render(**values, scaffold=scaffolded if scaffold is None else scaffold)
     sizes = counts([rules, values["knowledge"], evidence])
     tokens = {"rules": sizes[0], "knowledge": sizes[1], "evidence": sizes[2] - sizes[1]}
     return {
@@ -138,7 +140,7 @@ OPTIONS = (
     click.Option(
         ["--scaffold/--no-scaffold"],
         default=None,
-        help="Explain workdir/solver.py. [default: where the catalog is a folder]",
+        help="Explain workdir/solver.py. [default: where it is there]",
     ),
     click.Option(
         ["--tool"],
@@ -158,7 +160,7 @@ STAGE = Stage(
     prompt,
     needs=("describe",),
     uses=("collapse",),
-    wants=("catalog",),
+    wants=("catalog", "scaffolded"),
     options=OPTIONS,
     text=_text,
     counts=_counts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from stages.core.model import Client, TaskModel
 
 SUMMARIES_SHOWN = 3
+SOLVER = "workdir/solver.py"
 
 
 @dataclass
@@ -107,6 +109,9 @@ def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
         wanted["model"] = model
     if "database" in plan.stage.wants and plan.database is not None:
         wanted["database"] = plan.database(asked)
+    if "scaffolded" in plan.stage.wants:
+        root = asked.shelf.catalog.get("root")
+        wanted["scaffolded"] = root is not None and os.path.isfile(f"{root}/{SOLVER}")
     if "progress" in plan.stage.wants and not plan.dry:
         wanted["progress"] = partial(_progress, asked)
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)

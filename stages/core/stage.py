@@ -62,7 +62,8 @@ class Stage:
         wants: What is handed to ``run`` by keyword beside the options: ``"catalog"`` (the
             catalog record), ``"model"`` (a `core.model.Model`, or None for ``builtin``),
             ``"database"`` (a `core.linking.data.Data` over the catalog, or None where it has
-            no data), ``"progress"`` (a function of a number done, a number in all, and what).
+            no data), ``"progress"`` (a function of a number done, a number in all, and what),
+            ``"scaffolded"`` (whether `winnow scaffold` has written a solver for the task).
         options: The stage's own click options; their values are keywords of ``run``.
         text: What ``--text`` prints of a section; None where there is no such option.
         text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.

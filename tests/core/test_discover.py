@@ -236,3 +236,13 @@ def test_a_named_file_that_is_no_data(tmp_path: Path, name: str, what: str) -> N
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such folder"):
         scan_root(tmp_path / "none")
+
+
+def test_the_solvers_own_folder_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "workdir").mkdir()
+    (tmp_path / "workdir" / "prediction.csv").write_text("a\n1\n")
+    (tmp_path / "inner" / "workdir").mkdir(parents=True)
+    (tmp_path / "inner" / "workdir" / "facts.csv").write_text("a\n1\n")
+    found = walk(tmp_path, tmp_path)
+    assert [item.path for item in found.data] == ["inner/workdir/facts.csv"]
+    assert {"path": "workdir", "reason": "the solver's own folder"} in found.skipped

@@ -93,7 +93,9 @@ def test_what_cannot_be_shown_at_all_is_left_out_with_a_note():
 
 
 def test_a_measure_that_says_more_than_the_parts_is_believed():
-    batches, _ = pack([wide(f"t{n:02}", 9) for n in range(40)], 800, 1200, lambda b: 2 * size(b) - 200)
+    batches, _ = pack(
+        [wide(f"t{n:02}", 9) for n in range(40)], 800, 1200, lambda b: 2 * size(b) - 200
+    )
     assert all(2 * size(batch) - 200 <= 1200 for batch in batches)
     assert len(covered(batches)) == 360
 
@@ -114,7 +116,9 @@ def test_tokens_of_odd_names_are_within_the_limit_too(name):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 6)), max_size=12), st.integers(600, 2000))
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 6)), max_size=12), st.integers(600, 2000)
+)
 def test_every_column_is_shown_once_and_no_prompt_is_over(shapes, most):
     tables = [
         table(f"t{at}_{n}", *(f"column{at}_{i}" for i in range(width)))

@@ -134,7 +134,9 @@ def test_silence_keeps_everything():
 
 
 def test_only_what_every_negative_named_goes():
-    made = left(vote([no(["plain"], orders=["amount", "day"]), no(["plain", "t9"], orders=["day"])]))
+    made = left(
+        vote([no(["plain"], orders=["amount", "day"]), no(["plain", "t9"], orders=["day"])])
+    )
     assert made.kept == {**{n: c for n, c in EVERY.items() if n != "plain"},
                          "orders": {"amount", "order_id"}}  # fmt: skip
     assert [(c.table, c.column, c.irrelevant, c.kept) for c in made.contested] == [
@@ -205,7 +207,9 @@ def test_a_split_table_goes_only_where_every_part_goes():
     kept = left(Voted(one, (gone, gone), none), Voted(two, (rest, None), none), tables=tables).kept
     assert kept["t9"] == EVERY["t9"]
     keep = Said(frozenset({"t9"}), frozenset({("t9", "a.x")}))
-    kept = left(Voted(one, (gone, gone), none), Voted(two, (rest, rest), (keep, Said())), tables=tables).kept
+    kept = left(
+        Voted(one, (gone, gone), none), Voted(two, (rest, rest), (keep, Said())), tables=tables
+    ).kept
     assert kept["t9"] == EVERY["t9"]
 
 
@@ -281,7 +285,9 @@ def test_faults_only_enlarge_the_result(negatives, positives, scores, budget, da
         if outcome.refused:
             return outcome.kept
         tables = [t for t in TABLES if t["name"] in outcome.judged]
-        cut_ = cut(tables, outcome.kept, judged, relevant=outcome.relevant, plain=NAMES, budget=budget)
+        cut_ = cut(
+            tables, outcome.kept, judged, relevant=outcome.relevant, plain=NAMES, budget=budget
+        )
         others = {n: c for n, c in outcome.kept.items() if n not in outcome.judged}
         return {**others, **cut_}
 
@@ -300,7 +306,9 @@ def test_the_budget_keeps_the_relevant_then_the_best():
 
 
 def test_evidence_lets_go_of_what_has_none():
-    scores = Scores({"orders": 0.9, "Kids": 0.1, "t9": 0.01}, {("Kids", "width"): 0.05, ("t9", "a"): 0.3})
+    scores = Scores(
+        {"orders": 0.9, "Kids": 0.1, "t9": 0.01}, {("Kids", "width"): 0.05, ("t9", "a"): 0.3}
+    )
     plain = NAMES | {("plain", "b")}
     assert by_evidence(TABLES, scores, plain) == {
         "orders": EVERY["orders"], "Kids": {"width", "nick_name"}, "t9": {"a.x", "a.y"}}  # fmt: skip

@@ -83,7 +83,9 @@ def test_a_dump_is_what_would_be_sent() -> None:
     assert '"required":["a"]' in text
     assert "=== call 2: task t1, vote, sample 1: as call 1" in text
     assert text.count("How many?") == 2  # once for both rounds, once in the last call
-    assert model.report() == "3 calls shown, none sent; replies that later calls repeat are stand-ins"
+    assert (
+        model.report() == "3 calls shown, none sent; replies that later calls repeat are stand-ins"
+    )
 
 
 SCHEMAS: dict[str, Mapping[str, Any]] = {

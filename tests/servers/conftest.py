@@ -9,6 +9,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,14 +84,27 @@ def _as(user):
     return [runner, "-u", user, "--"]
 
 
-def _owned(folder, user):
-    """A folder that the server's user can use; its parents let it through."""
+def _owned(path, user):
+    """The file or folder, owned by the server's user."""
     if os.getuid() == 0:
-        shutil.chown(folder, user)
-        for parent in folder.parents[:-2]:
-            if parent.stat().st_uid == 0 and parent != Path("/tmp"):
-                parent.chmod(parent.stat().st_mode | 0o011)
-    return folder
+        shutil.chown(path, user)
+    return path
+
+
+@pytest.fixture(scope="session")
+def server_folders():
+    """Makes folders that a server of another user can reach, which pytest's own are not."""
+    made = []
+
+    def make(user):
+        folder = Path(tempfile.mkdtemp(prefix="winnow-server-"))
+        made.append(folder)
+        folder.chmod(0o755)
+        return _owned(folder, user)
+
+    yield make
+    for folder in made:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(process, port, log):
@@ -115,14 +129,14 @@ def _stop(process):
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres(server_folders):
     """A PostgreSQL server with an empty database ``shop``."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name)
     if not found:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     bin_ = found[-1]
     runner = _as("postgres")
-    folder = _owned(tmp_path_factory.mktemp("postgres"), "postgres")
+    folder = server_folders("postgres")
     secret = folder / "secret"
     secret.write_text(PASSWORD, encoding="utf-8")
     _owned(secret, "postgres")
@@ -149,14 +163,14 @@ def postgres(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def mariadb(tmp_path_factory):
+def mariadb(server_folders):
     """A MariaDB server with an empty database ``shop``."""
     daemon = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     installer = shutil.which("mariadb-install-db")
     if daemon is None or installer is None:
         pytest.skip("MariaDB is not installed: apt-get install mariadb-server")
     runner = _as("mysql")
-    folder = _owned(tmp_path_factory.mktemp("mariadb"), "mysql")
+    folder = server_folders("mysql")
     data = folder / "data"
     init = folder / "init.sql"
     subprocess.run(

@@ -158,10 +158,10 @@ def test_the_dialect_comes_from_the_catalog(dialect: str, word: str, lang: str) 
 
 def test_folder_and_scaffold_are_for_catalogs_with_a_root() -> None:
     server = {key: value for key, value in CATALOG.items() if key != "root"}
-    assert "solver.py" in user(made())
+    assert "solver.py" not in user(made())
     assert "prediction.csv" in system(made())
-    assert "solver.py" not in user(made(scaffold=False))
-    assert "solver.py" not in user(made(catalog=server))
+    assert "solver.py" in user(made(scaffolded=True))
+    assert "solver.py" not in user(made(scaffolded=True, scaffold=False))
     assert "prediction.csv" not in system(made(catalog=server))
     assert "solver.py" in user(made(catalog=server, scaffold=True))
 
@@ -187,3 +187,17 @@ def test_both_languages_have_the_same_rules() -> None:
     for mark in (r"^## ", r"^- ", r"^\d\. ", r"\{[%{].*?[%}]\}"):
         zh, en = (re.findall(mark, text, re.M) for text in texts)
         assert zh == en
+
+
+def test_command_mentions_the_scaffold_when_it_is_there(tmp_path) -> None:
+    import shutil
+
+    from tests.tools import ROOT, pipe, run
+
+    shutil.copytree(ROOT / "examples" / "task_15", tmp_path / "task_15")
+    chain = [["vote", "-q"], ["collapse", "-q"], ["describe", "-q"], ["prompt", "-q", "--text"]]
+    scanned = run("scan", "-q", "task_15", cwd=tmp_path).out
+    assert "workdir/solver.py`" not in pipe(scanned, *chain, cwd=tmp_path).out.decode()
+    assert run("scaffold", "-", stdin=scanned, cwd=tmp_path).status == 0
+    assert "workdir/solver.py`" in pipe(scanned, *chain, cwd=tmp_path).out.decode()
+    assert run("scan", "-q", "task_15", cwd=tmp_path).out == scanned

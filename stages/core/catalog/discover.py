@@ -27,6 +27,8 @@ from stages.core.records import Skipped
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".pdf", ".html", ".htm", ".docx", ".doc")
 OWN_FILES = ("task.json", "video_input.json", MARK_FILE)
 OWN_FOLDERS = ("_video_frames",)
+SOLVER_FOLDER = "workdir"
+"""Directly under a root: what a solver writes is no data of the task."""
 SQLITE_SIDE_FILES = ("-wal", "-shm", "-journal")
 DEEPEST = 64
 HEAD_BYTES = 32
@@ -187,7 +189,9 @@ class _Walker:
             self.found.skip(name, _reason(error))
             return
         if stat.S_ISDIR(info.st_mode):
-            if path.name not in OWN_FOLDERS:
+            if name == SOLVER_FOLDER:
+                self.found.skip(name, "the solver's own folder")
+            elif path.name not in OWN_FOLDERS:
                 self.folder(path)
             return
         special = next((words for test, words in SPECIAL if test(info.st_mode)), "")
