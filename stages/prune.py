@@ -169,7 +169,7 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
 def _builtin(task: Task, guarded: Protected) -> Found:
     """What evidence leaves; everything where it would leave nothing."""
     judged = guarded.judged
-    kept = by_evidence(judged, scores(task, guarded.tables), guarded.names | guarded.joining)
+    kept = by_evidence(guarded, scores(task, guarded.tables))
     refused = bool(judged) and not kept
     if refused:
         kept = {table["name"]: frozenset(units(table)) for table in judged}

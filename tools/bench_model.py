@@ -60,7 +60,9 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--delay", type=float, default=0.2, help="seconds of the server for an answer")
+    parser.add_argument(
+        "--delay", type=float, default=0.2, help="seconds of the server for an answer"
+    )
     parser.add_argument("--wire", choices=[*WIRES, "both"], default="both")
     args = parser.parse_args()
     calls = args.tasks * args.rounds
@@ -80,7 +82,9 @@ def main() -> int:
                 wall, cpu = asyncio.run(measure(options, args.tasks, args.rounds))
             share = ideal / wall
             missed |= wire == "direct" and share < WANTED
-            print(f"{wire:8} {wall:6.2f} s  {share:4.0%} of ideal  {cpu / calls * 1000:.2f} ms of processor a call")
+            print(
+                f"{wire:8} {wall:6.2f} s  {share:4.0%} of ideal  {cpu / calls * 1000:.2f} ms of processor a call"
+            )
     finally:
         server.kill()
     return int(missed)

@@ -25,8 +25,8 @@ from stages.core.records import Table
 FOLDS = 5
 #: Questions taken of each set: all where None.
 TRAIN_SETS: dict[str, int | None] = {
-    "spider-train": 2500, "spider-dev": None, "spider-syn-dev": 600, "bird-train": 4000,
-    "cspider-dev": None, "snails-native": None, "snails-regular": None, "spider2-lite": None,
+    "spider-train": 1000, "spider-dev": None, "spider-syn-dev": 400, "bird-train": 2200,
+    "cspider-dev": None, "snails-native": None, "snails-regular": 300, "spider2-lite": None,
 }
 MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
 

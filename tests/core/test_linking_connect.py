@@ -113,7 +113,10 @@ def catalogs(draw: st.DrawFn) -> list[Any]:
     n = draw(st.integers(2, 9))
     tables = []
     for at in range(n):
-        to = {f"r{other}": (f"t{other}", f"k{other}") for other in draw(st.sets(st.integers(0, n - 1), max_size=2))}
+        to = {
+            f"r{other}": (f"t{other}", f"k{other}")
+            for other in draw(st.sets(st.integers(0, n - 1), max_size=2))
+        }
         tables.append(table(f"t{at}", f"k{at}", *to, to=to))
     return tables  # fmt: skip
 

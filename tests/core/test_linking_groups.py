@@ -113,6 +113,7 @@ def test_joining_columns_hold_inferred_keys_too():
     found = Protected(tables, tables).joining
     assert {("orders", "customer_id"), ("customers", "customer_id")} <= found
     assert ("customers", "city") not in found
+    assert Protected(tables, tables).beside({"orders"}) == {("customers", "customer_id")}
 
 
 def test_units_are_innermost_fields():

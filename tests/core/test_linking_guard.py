@@ -32,7 +32,9 @@ PLAIN = [
 
 
 def test_equal_names_are_added_with_the_words_of_the_seed() -> None:
-    added, _ = guarded(PLAIN, [("sales", "amount"), ("sales", "region_id"), ("employee", "full_name")])
+    added, _ = guarded(
+        PLAIN, [("sales", "amount"), ("sales", "region_id"), ("employee", "full_name")]
+    )
     assert added == {("region_manager", "region_id"): SAME_NAME}
     assert SAME_NAME.reason == (
         "Auto-preserved: Shares name with a selected column (potential Foreign Key)."
@@ -42,7 +44,10 @@ def test_equal_names_are_added_with_the_words_of_the_seed() -> None:
 
 @pytest.mark.parametrize(("n", "grows"), [(19, True), (20, False), (21, False)])
 def test_fewer_than_twenty_or_none(n: int, grows: bool) -> None:
-    tables = [table("a", "name", "only_a"), *(table(f"t{chr(97 + at)}", "name", f"c{at}") for at in range(n))]
+    tables = [
+        table("a", "name", "only_a"),
+        *(table(f"t{chr(97 + at)}", "name", f"c{at}") for at in range(n)),
+    ]
     added, notes = guarded(tables, [("a", "name")])
     assert len(added) == (n if grows else 0)
     assert bool(notes) is not grows

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from stages.core.linking.evidence import by_evidence, cut
 from stages.core.linking.groups import grouped
 from stages.core.linking.packing import Batch
+from stages.core.linking.protect import Protected
 from stages.core.linking.pruning import Voted, merged
 from stages.core.linking.replies import IRRELEVANT, RELEVANT, Reader, Said
 from stages.core.linking.schema_text import sheet, whole
@@ -125,7 +126,10 @@ def left(*votes, keys=frozenset(), tables=TABLES):
     return merged(tables, votes, names=NAMES, keys=keys)
 
 
-def vote(negatives, positives=(Said(), Said())):
+SILENT = (Said(), Said())
+
+
+def vote(negatives, positives=SILENT):
     return Voted(SHOWN, tuple(negatives), tuple(positives))
 
 
@@ -306,9 +310,16 @@ def test_the_budget_keeps_the_relevant_then_the_best():
 
 
 def test_evidence_lets_go_of_what_has_none():
+    tables = [
+        table("orders", "order_id", "day", "amount"), table("Kids", "width", "nick_name"),
+        table("t9", "valid", "a>x,y"), table("lines", "order_id", "weight", "name"), table("plain", "b"),
+    ]  # fmt: skip
     scores = Scores(
         {"orders": 0.9, "Kids": 0.1, "t9": 0.01}, {("Kids", "width"): 0.05, ("t9", "a"): 0.3}
     )
-    plain = NAMES | {("plain", "b")}
-    assert by_evidence(TABLES, scores, plain) == {
-        "orders": EVERY["orders"], "Kids": {"width", "nick_name"}, "t9": {"a.x", "a.y"}}  # fmt: skip
+    assert by_evidence(Protected(tables, tables), scores) == {
+        "orders": {"order_id", "day", "amount"},
+        "Kids": {"width", "nick_name"},
+        "t9": {"a.x", "a.y"},
+        "lines": {"order_id"},
+    }

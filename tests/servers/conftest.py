@@ -57,14 +57,23 @@ class Running:
             import psycopg
 
             return psycopg.connect(
-                host="127.0.0.1", port=self.port, user=self.superuser, password=PASSWORD,
-                dbname=database, autocommit=True,
+                host="127.0.0.1",
+                port=self.port,
+                user=self.superuser,
+                password=PASSWORD,
+                dbname=database,
+                autocommit=True,
             )
         import pymysql
 
         return pymysql.connect(
-            host="127.0.0.1", port=self.port, user=self.superuser,
-            password=PASSWORD.encode(), database=database, autocommit=True, charset="utf8mb4",
+            host="127.0.0.1",
+            port=self.port,
+            user=self.superuser,
+            password=PASSWORD.encode(),
+            database=database,
+            autocommit=True,
+            charset="utf8mb4",
         )
 
 
@@ -141,17 +150,48 @@ def postgres(server_folders):
     secret.write_text(PASSWORD, encoding="utf-8")
     _owned(secret, "postgres")
     subprocess.run(
-        [*runner, bin_ / "initdb", "-D", folder / "data", "-U", "boss", "-A", "scram-sha-256",
-         f"--pwfile={secret}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
-        check=True, capture_output=True, cwd="/",
+        [
+            *runner,
+            bin_ / "initdb",
+            "-D",
+            folder / "data",
+            "-U",
+            "boss",
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={secret}",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+        ],
+        check=True,
+        capture_output=True,
+        cwd="/",
     )
     port = _free_port()
     log = folder / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*runner, bin_ / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1",
-             "-k", "", "-c", "fsync=off", "-c", "shared_buffers=32MB"],
-            stdout=out, stderr=out, cwd="/",
+            [
+                *runner,
+                bin_ / "postgres",
+                "-D",
+                folder / "data",
+                "-p",
+                str(port),
+                "-h",
+                "127.0.0.1",
+                "-k",
+                "",
+                "-c",
+                "fsync=off",
+                "-c",
+                "shared_buffers=32MB",
+            ],
+            stdout=out,
+            stderr=out,
+            cwd="/",
         )
     try:
         _wait(process, port, log)
@@ -174,9 +214,17 @@ def mariadb(server_folders):
     data = folder / "data"
     init = folder / "init.sql"
     subprocess.run(
-        [*runner, installer, "--no-defaults", f"--datadir={data}", "--skip-test-db",
-         "--auth-root-authentication-method=normal"],
-        check=True, capture_output=True, cwd="/",
+        [
+            *runner,
+            installer,
+            "--no-defaults",
+            f"--datadir={data}",
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+        ],
+        check=True,
+        capture_output=True,
+        cwd="/",
     )
     init.write_text(
         "CREATE DATABASE shop;\n"
@@ -190,12 +238,26 @@ def mariadb(server_folders):
     log = folder / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*runner, daemon, "--no-defaults", f"--datadir={data}", f"--port={port}",
-             "--bind-address=127.0.0.1", f"--socket={folder}/s", f"--pid-file={folder}/pid",
-             f"--init-file={init}", "--skip-name-resolve", "--innodb-buffer-pool-size=32M",
-             "--innodb-flush-log-at-trx-commit=0", "--secure-file-priv=",
-             "--character-set-server=utf8mb4"],
-            stdout=out, stderr=out, cwd="/",
+            [
+                *runner,
+                daemon,
+                "--no-defaults",
+                f"--datadir={data}",
+                f"--port={port}",
+                "--bind-address=127.0.0.1",
+                f"--socket={folder}/s",
+                f"--pid-file={folder}/pid",
+                f"--init-file={init}",
+                "--skip-name-resolve",
+                "--innodb-buffer-pool-size=32M",
+                "--innodb-flush-log-at-trx-commit=0",
+                "--innodb-fast-shutdown=2",
+                "--secure-file-priv=",
+                "--character-set-server=utf8mb4",
+            ],
+            stdout=out,
+            stderr=out,
+            cwd="/",
         )
     try:
         _wait(process, port, log)

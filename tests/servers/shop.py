@@ -61,7 +61,9 @@ def fill(server):
     from tests.servers.conftest import PASSWORD
 
     text = POSTGRES if server.kind == "postgresql" else MARIADB
-    statements = [part for part in text.replace("{password}", PASSWORD).split(";\n") if part.strip()]
+    statements = [
+        part for part in text.replace("{password}", PASSWORD).split(";\n") if part.strip()
+    ]
     for statement in statements:
         if server.kind == "postgresql":
             server.run(statement)
@@ -73,4 +75,6 @@ def _apart(statement):
     """MariaDB's driver sends one statement at a time; only GRANT and CREATE stand side by side."""
     import re
 
-    return [part for part in re.split(r";\s+(?=GRANT |INSERT INTO secret)", statement) if part.strip()]
+    return [
+        part for part in re.split(r";\s+(?=GRANT |INSERT INTO secret)", statement) if part.strip()
+    ]

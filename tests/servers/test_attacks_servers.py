@@ -40,7 +40,7 @@ POSTGRES = [
     "WITH x AS (COPY (SELECT 1) TO '{made}') SELECT 1",
     "SELECT pg_read_file('{file}')",
     "SELECT pg_catalog.pg_read_file('{file}')",
-    'SELECT "pg_read_file"(\'{file}\')',
+    "SELECT \"pg_read_file\"('{file}')",
     "SELECT ('{file}'::text).pg_read_file",
     "SELECT (('{file}'::text)).pg_read_file FROM customers LIMIT 1",
     "SELECT (x.f).pg_read_file FROM (SELECT '{file}'::text AS f) x",
@@ -107,7 +107,7 @@ POSTGRES = [
     "SELECT E'\\'; DELETE FROM customers; --'",
     "SELECT $$x$$; DELETE FROM customers",
     "SELECT U&'\\0027; DELETE FROM customers; --'",
-    "SELECT \"a\"\"; DELETE FROM customers; --\" FROM customers",
+    'SELECT "a""; DELETE FROM customers; --" FROM customers',
 ]
 
 MYSQL = [
@@ -180,7 +180,7 @@ MYSQL = [
     "SELECT 1 -- '\n; DELETE FROM customers",
     "SELECT 1 # '\n; DELETE FROM customers",
     "SELECT '\\'; DELETE FROM customers; -- '",
-    "SELECT \"\\\"; DELETE FROM customers; -- \"",
+    'SELECT "\\"; DELETE FROM customers; -- "',
     "SELECT `a``; DELETE FROM customers; -- ` FROM customers",
     "SELECT _binary'\\'; DELETE FROM customers; -- '",
     "SELECT LAST_INSERT_ID(5)",
@@ -237,7 +237,11 @@ def test_no_attack_has_an_effect(attacked):
     good = "SELECT count(*), sum(balance) FROM customers"
     right = database.query(good).rows
     for attack in POSTGRES if server.kind == "postgresql" else MYSQL:
-        sql = attack.replace("{made}", str(made)).replace("{file}", str(file)).replace("{folder}", str(folder))
+        sql = (
+            attack.replace("{made}", str(made))
+            .replace("{file}", str(file))
+            .replace("{folder}", str(folder))
+        )
         start = time.monotonic()
         try:
             said = json.dumps(database.query(sql).rows, default=str)
@@ -262,7 +266,9 @@ def test_the_list_would_do_harm_without_the_gate(shop_server):
     if shop_server.kind == "postgresql":
         for sql in (f"SELECT pg_read_file('{file}')", f"SELECT ('{file}'::text).pg_read_file"):
             assert FILE_MARKER in str(shop_server.run(sql))
-        assert MARKER in str(shop_server.run("SELECT query_to_xml('SELECT * FROM secret', true, true, '')"))
+        assert MARKER in str(
+            shop_server.run("SELECT query_to_xml('SELECT * FROM secret', true, true, '')")
+        )
     else:
         assert FILE_MARKER in str(shop_server.run(f"SELECT LOAD_FILE('{file}')"))
         made = folder / "made-without-the-gate"

@@ -41,12 +41,12 @@ def open_database():
         ("SELECT sum(balance) FROM customers", ((Decimal("187875.00"),),)),
         ("SELECT id, email, score FROM customers WHERE id = 3", ((3, "e3@x", 0.75),)),
         ("SELECT email FROM big WHERE id = 7", (("e8@x",),)),
-        ("SELECT c.email, count(*) n FROM customers c JOIN orders o ON o.customer_id = c.id"
-         " GROUP BY c.email ORDER BY c.email LIMIT 2", (("e100@x", 4), ("e101@x", 4))),
-        ("WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3)"
-         " SELECT * FROM n", ((1,), (2,), (3,))),
-        ("SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM customers) q"
-         " WHERE r <= 2", ((499, 2), (500, 1))),
+        (("SELECT c.email, count(*) n FROM customers c JOIN orders o ON o.customer_id = c.id"
+         " GROUP BY c.email ORDER BY c.email LIMIT 2"), (("e100@x", 4), ("e101@x", 4))),
+        (("WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3)"
+         " SELECT * FROM n"), ((1,), (2,), (3,))),
+        (("SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM customers) q"
+         " WHERE r <= 2"), ((499, 2), (500, 1))),
         ("(SELECT 2) UNION ALL (SELECT 1)", ((1,), (2,))),
         ("SELECT born FROM customers WHERE id = 1", (("2000-01-02",),)),
         ("SELECT raw FROM customers WHERE id = 1", (("a\\x00",),)),
@@ -57,7 +57,9 @@ def open_database():
 )  # fmt: skip
 def test_answers(shop_server, open_database, sql, rows):
     if shop_server.kind == "postgresql":
-        sql = sql.replace(" FROM orders", " FROM public.orders").replace("JOIN orders", "JOIN public.orders")
+        sql = sql.replace(" FROM orders", " FROM public.orders").replace(
+            "JOIN orders", "JOIN public.orders"
+        )
         rows = tuple(tuple("a\\x00" if cell == "a\\x00" else cell for cell in row) for row in rows)
     elif sql.startswith("VALUES"):
         pytest.skip("MariaDB reads VALUES in another form")
@@ -155,8 +157,10 @@ BOMBS = {
     ],
     "mysql": [
         "SELECT count(*) FROM customers a, customers b, customers c, customers d",
-        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-        " JOIN customers a JOIN customers b JOIN customers c",
+        (
+            "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+            " JOIN customers a JOIN customers b JOIN customers c"
+        ),
         "SELECT max(length(repeat(a.note, 10000))) FROM orders a, orders b, orders c",
     ],
 }
@@ -240,7 +244,9 @@ def test_a_connection_that_broke_is_made_again(shop_server, open_database):
     database = open_database(shop_server)
     database.query("SELECT 1")
     if shop_server.kind == "postgresql":
-        shop_server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        shop_server.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        )
     else:
         for row in shop_server.run("SHOW PROCESSLIST"):
             if row[1] == "boss" and row[4] == "Sleep":

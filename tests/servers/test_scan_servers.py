@@ -48,7 +48,9 @@ def test_postgres_tables(pg_shop):
     ]  # fmt: skip
     tables = tables_of(result)
     assert {"lines", "hr__orders", "public__orders", "customers"} <= set(tables)
-    assert {"path": "public.part1", "reason": "a partition of another table"} in result.catalog["skipped"]
+    assert {"path": "public.part1", "reason": "a partition of another table"} in result.catalog[
+        "skipped"
+    ]
     customers = tables["customers"]
     assert customers["comment"] == "People who buy"
     assert customers["rows"] == {"count": 500, "how": "estimate"}
@@ -262,6 +264,7 @@ def test_a_url_that_is_none(place):
 @pytest.fixture(scope="session")
 def many(request):
     """A database of a thousand tables of 19 columns each, on either server."""
+
     def make(server):
         columns = ", ".join(f"c{at} int" for at in range(18))
         con = server.connect("postgres" if server.kind == "postgresql" else "shop")

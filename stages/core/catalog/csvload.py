@@ -1,12 +1,13 @@
 """A whole delimited text file into one DuckDB table.
 
-DuckDB reads the file itself where its strict reading is the same as ours; it refuses ragged
+DuckDB reads the file itself, or a copy of it in UTF-8, where its strict reading is the same as
+ours; it refuses ragged
 rows, mixed line ends, stray quotation marks and bytes that are not UTF-8. Where it refuses,
 and where `scan` saw that it would differ, the file is written anew by Python's `csv` as
 plain UTF-8 with every row of one width, and DuckDB reads that.
 
 DuckDB rounds ``1.5`` to 2 when told BIGINT, and drops the hour when told DATE. So all cells
-are read as text and the types are checked on every cell before they are cast.
+are read as text and checked while they are cast (`sqltext.create`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import sampling
+from stages.core.catalog import recode, sampling
 from stages.core.catalog.dialect import Dialect
-from stages.core.catalog.sqltext import cast_or_null, quote, text, widened
+from stages.core.catalog.sqltext import create, lasting, text
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -45,16 +46,35 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         raise SourceError(
             "the table line does not say how to read it", place=path.name, hint="scan again"
         )
-    if not reader.get("rewrite") and reader["encoding"] == "utf-8":
-        try:
-            _create(con, table, _relation(path, names, reader), target)
-            return
-        except duckdb.Error:
-            con.execute(f"DROP TABLE IF EXISTS {quote(target)}")
+    columns = [(column["name"], column["type"]) for column in table["columns"]]
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
+        if not reader.get("rewrite"):
+            try:
+                plain = _utf8(path, Path(folder, "plain.csv"), reader)
+                create(con, _relation(plain, names, reader), columns, target)
+                return
+            except duckdb.Error as error:
+                if lasting(error):
+                    raise
         clean = Path(folder, "clean.csv")
         longest = _rewrite(path, clean, len(names), reader)
-        _create(con, table, _relation(clean, names, _CLEAN, longest), target)
+        create(con, _relation(clean, names, _CLEAN, longest), columns, target)
+
+
+def _utf8(path: Path, copy: Path, reader: dict[str, Any]) -> Path:
+    """The file itself where it is UTF-8, else a copy that is.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    if reader["encoding"] == "utf-8":
+        return path
+    try:
+        with copy.open("wb") as file:
+            file.writelines(recode.utf8_pieces(path, reader["encoding"]))
+    except (OSError, EOFError) as error:
+        raise sampling.unreadable(path, error) from error
+    return copy
 
 
 def count(path: Path, reader: dict[str, Any]) -> int:
@@ -92,32 +112,16 @@ def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int
     )
 
 
-def _create(con: duckdb.DuckDBPyConnection, table: Table, relation: str, target: str) -> None:
-    """Check the types on every cell, then make the table."""
-    columns = [(column["name"], column["type"]) for column in table["columns"]]
-    _cast(con, relation, widened(con, relation, columns), target)
-
-
-def _cast(
-    con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]], target: str
-) -> None:
-    """Make the table with these types."""
-    chosen = ", ".join(f"{cast_or_null(name, kind)} AS {quote(name)}" for name, kind in columns)
-    con.execute(f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {chosen} FROM {relation}")
-
-
 def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
     """Records of the table, without header, titles and blank lines.
 
     Raises:
         SourceError: The file cannot be read.
     """
-    from stages.core.catalog.sources.csv import text_of
-
     how = Dialect(reader["delimiter"], reader["quote"], reader["escape"], reader["skip_space"])
     skip = reader["skip"] + bool(reader["header"])
     try:
-        with text_of(path, reader["encoding"], "replace") as lines:
+        with recode.text_of(path, reader["encoding"], "replace") as lines:
             for record in how.reader(lines):
                 if not record:
                     continue

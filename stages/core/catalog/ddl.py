@@ -68,11 +68,15 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
     script = read(text, options.dialect)
     if not script.tables:
         reason = f": {script.skipped[0][1]}" if script.skipped else ""
-        raise DataError(f"makes no table{reason}", place=str(path), hint="name a file with CREATE TABLE")
+        raise DataError(
+            f"makes no table{reason}", place=str(path), hint="name a file with CREATE TABLE"
+        )
     found = [placed(schema, "ddl", raw) for schema, raw in script.tables.values()]
     tables = built(found, options)
     catalog: Catalog = {"kind": "catalog", "v": 1, "id": "", "name": path.name.split(".", 1)[0]}
-    catalog["dialect"] = options.dialect or max(script.dialects, key=lambda name: script.dialects[name])
+    catalog["dialect"] = options.dialect or max(
+        script.dialects, key=lambda name: script.dialects[name]
+    )
     skipped: list[Skipped] = [
         {"path": f"{path.name}:{line}", "reason": reason} for line, reason in script.skipped
     ]

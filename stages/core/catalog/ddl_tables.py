@@ -116,7 +116,11 @@ def _column(raw: RawTable, node: exp.ColumnDef, schema: str, dialect: str) -> Co
     if declared:
         column["declared"] = declared
     for constraint in node.args.get("constraints") or ():
-        rule = constraint.args.get("kind") if isinstance(constraint, exp.ColumnConstraint) else constraint
+        rule = (
+            constraint.args.get("kind")
+            if isinstance(constraint, exp.ColumnConstraint)
+            else constraint
+        )
         if isinstance(rule, exp.NotNullColumnConstraint):
             column["nullable"] = bool(rule.args.get("allow_null"))
         elif isinstance(rule, exp.PrimaryKeyColumnConstraint):

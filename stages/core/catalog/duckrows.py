@@ -60,7 +60,11 @@ def text_list(names: Sequence[str], cell: int) -> str:
 
 
 def fill(
-    raw: RawTable, named: Sequence[Named], types: Sequence[Any], rows: list[Row], options: ScanOptions
+    raw: RawTable,
+    named: Sequence[Named],
+    types: Sequence[Any],
+    rows: list[Row],
+    options: ScanOptions,
 ) -> None:
     """Give a table its columns and its first rows.
 

@@ -1,10 +1,11 @@
 """A whole table of a JSON file into one DuckDB table.
 
-DuckDB reads JSON lines and arrays itself, every column as JSON first: told a type, it would
-round ``1.5`` to 2 without a word. What the columns really hold is then checked, types are
-widened where they have to be, and the values are cast. Where DuckDB refuses the file
-(repeated keys, commas too many, an end too early) and for every other shape, the rows are
-streamed by `catalog.jsonstream` into JSON lines that it takes.
+DuckDB reads JSON lines and arrays; an array inside an object, and a file that is not plain
+UTF-8, are copied first so that it can. Scalars are read as text and checked while they are
+cast (`sqltext.create`): told a type, DuckDB would round ``1.5`` to 2 without a word. The type
+of nested columns comes from what they hold (`catalog.structure`). Where DuckDB refuses the
+file (repeated keys, commas too many, an end too early) and for every other shape, the rows
+are streamed by `catalog.jsonstream` into JSON lines that it takes.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import jsonshape, jsontypes, sampling
+from stages.core.catalog import jsonshape, jsonslice, jsontypes, recode, sampling, structure
 from stages.core.catalog.jsonstream import Broken, Cut, Stream
-from stages.core.catalog.sqltext import cast_or_null, quote, text, transformed, widened
+from stages.core.catalog.sqltext import create, lasting, quote, text, transformed
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
 if TYPE_CHECKING:
     import duckdb
 
+Columns = list[tuple[str, str]]
 _PIECE = 1 << 20  # characters read at a time
 _OBJECT = 1 << 22  # bytes of an object that DuckDB makes room for at first
 
@@ -43,16 +45,18 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         raise SourceError(
             "the table line does not say how to read it", place=path.name, hint="scan again"
         )
-    if _direct(reader):
-        try:
-            _create(con, _relation(path, columns, reader["shape"]), columns, target)
-            return
-        except duckdb.Error:
-            con.execute(f"DROP TABLE IF EXISTS {quote(target)}")
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
+        if plain := _plain(path, Path(folder, "plain.json"), reader):
+            try:
+                _create(con, plain, reader["shape"], columns, target)
+                return
+            except duckdb.Error as error:
+                if lasting(error):
+                    raise
+                plain.unlink() if plain != path else None
         clean = Path(folder, "clean.jsonl")
         longest = _rewrite(path, clean, [name for name, _ in columns], reader)
-        _create(con, _relation(clean, columns, "lines", longest), columns, target)
+        _create(con, clean, "lines", columns, target, longest)
 
 
 def count(path: Path, reader: dict[str, Any]) -> int:
@@ -63,29 +67,50 @@ def count(path: Path, reader: dict[str, Any]) -> int:
     """
     import duckdb
 
-    if _direct(reader):
-        try:
-            with duckdb.connect() as con:
-                relation = _relation(path, [("value", "JSON")], reader["shape"])
-                found = con.execute(f"SELECT count(*) FROM {relation}").fetchone()
-            return int(found[0]) if found else 0
-        except duckdb.Error:
-            pass
+    with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
+        if plain := _plain(path, Path(folder, "plain.json"), reader):
+            try:
+                with duckdb.connect() as con:
+                    relation = _relation(plain, [("value", "JSON")], reader["shape"])
+                    found = con.execute(f"SELECT count(*) FROM {relation}").fetchone()
+                return int(found[0]) if found else 0
+            except duckdb.Error:
+                pass
     return sum(1 for _ in _rows(path, reader))
 
 
-def _direct(reader: dict[str, Any]) -> bool:
-    """Whether DuckDB can read the file's records as they stand."""
-    odd = {"rewrite", "keys", "names", "key", "path"} & set(reader)
-    return not odd and reader["shape"] in ("lines", "array") and reader["encoding"] == "utf-8"
+def _plain(path: Path, copy: Path, reader: dict[str, Any]) -> Path | None:
+    """A file of the table's records that DuckDB may take: the file itself, or a copy of what
+    it needs in UTF-8; None where it has to be rewritten.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    if {"rewrite", "keys", "names", "key"} & set(reader):
+        return None
+    if reader["shape"] not in ("lines", "array", "member"):
+        return None
+    try:
+        if reader["shape"] != "member" and recode.is_plain(path, reader["encoding"]):
+            return path
+        pieces = recode.utf8_pieces(path, reader["encoding"])
+        with copy.open("wb") as file:
+            member = reader["shape"] == "member"
+            file.writelines(jsonslice.array(pieces, reader["path"]) if member else pieces)
+        return copy
+    except (Broken, Cut):
+        return None
+    except (OSError, EOFError) as error:
+        raise sampling.unreadable(path, error) from error
 
 
-def _relation(
-    path: Path, columns: list[tuple[str, str]], shape: str, longest: int = _OBJECT
-) -> str:
-    """``read_json`` of all columns as JSON; its buffers grow with the longest object."""
-    spelt = ", ".join(f"{text(name)}: 'JSON'" for name, _ in columns)
-    form = "array" if shape == "array" else "newline_delimited"
+def _relation(path: Path, columns: Columns, shape: str, longest: int = _OBJECT) -> str:
+    """``read_json`` of nested columns as JSON and all others as text; its buffers grow with
+    the longest object."""
+    spelt = ", ".join(
+        f"{text(name)}: '{'JSON' if _nested(kind) else 'VARCHAR'}'" for name, kind in columns
+    )
+    form = "newline_delimited" if shape == "lines" else "array"
     packed = sampling.compression(path) or "none"
     return (
         f"read_json({text(str(path))}, columns={{{spelt}}}, format='{form}', records=true, "
@@ -94,64 +119,34 @@ def _relation(
 
 
 def _create(
-    con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]], target: str
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    shape: str,
+    columns: Columns,
+    target: str,
+    longest: int = _OBJECT,
 ) -> None:
-    """Check what the columns hold, then make the table; a nested column that DuckDB still
-    cannot cast stays JSON."""
+    """Make the table out of what the columns hold; a nested one that DuckDB cannot cast to
+    its type after all stays JSON."""
     import duckdb
 
-    holding = _held(con, relation, columns)
+    relation = _relation(path, columns, shape, longest)
+    nested = [(name, kind) for name, kind in columns if _nested(kind)]
+    types = structure.holding(con, relation, nested)
+    made = {
+        name: quote(name) if kind == "JSON" else transformed(quote(name), kind)
+        for name, kind in types.items()
+    }
     try:
-        _cast(con, relation, holding, target)
+        create(con, relation, columns, target, made)
     except (duckdb.ConversionException, duckdb.InvalidInputException):
-        plain = [(name, "JSON" if _nested(kind) else kind) for name, kind in holding]
-        _cast(con, relation, plain, target)
-
-
-def _cast(
-    con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]], target: str
-) -> None:
-    """Make the table with these types."""
-    chosen = ", ".join(f"{_value(name, kind)} AS {quote(name)}" for name, kind in columns)
-    inner = _texts(relation, columns)
-    con.execute(f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {chosen} FROM {inner}")
-
-
-def _value(name: str, kind: str) -> str:
-    """Expression for one column of `_texts` with its type."""
-    if kind == "JSON":
-        return quote(name)
-    return transformed(quote(name), kind) if _nested(kind) else cast_or_null(name, kind)
+        if not any(kind != "JSON" for kind in types.values()):
+            raise
+        create(con, relation, columns, target, {name: quote(name) for name in made})
 
 
 def _nested(kind: str) -> bool:
     return kind == "JSON" or kind.endswith("[]") or kind.startswith(("STRUCT", "MAP"))
-
-
-def _texts(relation: str, columns: list[tuple[str, str]]) -> str:
-    """The relation with scalar columns as text and nested ones as JSON."""
-    chosen = ", ".join(
-        quote(name) if _nested(kind) else f"{quote(name)} ->> '$' AS {quote(name)}"
-        for name, kind in columns
-    )
-    return f"(SELECT {chosen} FROM {relation})"
-
-
-def _held(
-    con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """The columns with types that hold every value."""
-    scalars = [(name, kind) for name, kind in columns if not _nested(kind)]
-    nested = [name for name, kind in columns if _nested(kind) and not kind.startswith("MAP")]
-    inner = _texts(relation, columns)
-    types = dict(columns) | (dict(widened(con, inner, scalars)) if scalars else {})
-    if nested:
-        asked = ", ".join(f"json_group_structure({quote(name)})" for name in nested)
-        found = con.execute(f"SELECT {asked} FROM {inner}").fetchone() or ()
-        for name, structure in zip(nested, found, strict=True):
-            if types[name] != "JSON" and structure is not None:
-                types[name] = jsontypes.structure_type(json.loads(structure))
-    return [(name, types[name]) for name, _ in columns]
 
 
 def _rows(path: Path, reader: dict[str, Any]) -> Iterator[jsonshape.Row]:
@@ -160,11 +155,9 @@ def _rows(path: Path, reader: dict[str, Any]) -> Iterator[jsonshape.Row]:
     Raises:
         SourceError: The file cannot be read.
     """
-    from stages.core.catalog.sources.csv import text_of
-
     try:
-        with text_of(path, reader["encoding"], "replace") as file:
-            yield from jsonshape.rows(Stream(lambda: file.read(_PIECE)), reader)
+        with recode.text_of(path, reader["encoding"], "replace") as file:
+            yield from jsonshape.rows(Stream(lambda: file.read(_PIECE), noting=False), reader)
     except (Cut, Broken):
         return
     except (OSError, EOFError) as error:

@@ -95,20 +95,6 @@ def by_key(values: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return parts
 
 
-def structure_type(structure: Any) -> str:
-    """Type of what DuckDB's ``json_group_structure`` says.
-
-    >>> structure_type({"a": ["UBIGINT"], "b": "NULL"})
-    'STRUCT("a" BIGINT[], "b" JSON)'
-    """
-    if isinstance(structure, dict):
-        return struct([(key, structure_type(inner)) for key, inner in structure.items()])
-    if isinstance(structure, list):
-        return structure_type(structure[0] if structure else "NULL") + "[]"
-    whole = structure in ("UBIGINT", "BIGINT", "HUGEINT")
-    return "BIGINT" if whole else structure if structure in _SCALARS.values() else "JSON"
-
-
 def is_deep(values: Iterable[Any]) -> bool:
     """Whether a value of a column is nested too deeply for a type of its own."""
     return any(depth(value) >= DEEP for value in values if isinstance(value, (dict, list)))

@@ -291,5 +291,7 @@ def bare(raw: RawTable, table: Table) -> RawTable:
                 for inner in column["fields"]:
                     inner.pop("examples", None)
         columns.append(column)
-    sample = [{name: cell for name, cell in row.items() if name not in hidden} for row in raw.sample]
+    sample = [
+        {name: cell for name, cell in row.items() if name not in hidden} for row in raw.sample
+    ]
     return replace(raw, columns=columns, sample=sample)

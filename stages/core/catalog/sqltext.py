@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _LOSSLESS = {
 }
 """Texts that a type reads without losing anything; the rules of `catalog.infer`, for DuckDB."""
 
+_FRACTION = "-?(0|[1-9][0-9]*)[.][0-9]+"
+_UNFIT = "winnow: a cell does not fit its column"
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _WIDER = {"BIGINT": ["HUGEINT", "DOUBLE"], "DATE": ["TIMESTAMP"]}
 
@@ -50,16 +53,98 @@ def transformed(expression: str, kind: str) -> str:
     return f"json_transform({expression}, {text(json.dumps(kind, ensure_ascii=False))})"
 
 
-def _fits(name: str, kind: str) -> str:
-    """Condition that every cell of a text column is read by the type without loss."""
+def _fits(column: str, value: str, kind: str) -> str:
+    """Condition that a cell is read by the type without loss; null is not.
+
+    Most cells come out of the cast as they went in, which is cheaper to see than a pattern;
+    DOUBLE alone is mostly spelt otherwise, and has a short pattern for a plain fraction.
+
+    Args:
+        column: Expression for the text.
+        value: Expression for ``TRY_CAST`` of it.
+    """
+    pattern = _LOSSLESS.get("BIGINT" if kind in _WHOLE else kind)
+    sound = f"{value} IS NOT NULL"
+    if pattern is None:
+        return sound
+    slow = f"regexp_full_match({column}, {text(pattern)}) AND {sound}"
+    if kind != "DOUBLE":
+        return f"CASE WHEN CAST({value} AS VARCHAR) = {column} THEN true ELSE {slow} END"
+    exact = f"abs(TRY_CAST({column} AS HUGEINT)) <= {1 << 53}"
+    slow += f" AND (NOT regexp_full_match({column}, {text(_LOSSLESS['BIGINT'])}) OR {exact})"
+    quick = f"regexp_full_match({column}, {text(_FRACTION)})"
+    return f"CASE WHEN {quick} THEN {sound} ELSE {slow} END"
+
+
+def create(
+    con: duckdb.DuckDBPyConnection,
+    relation: str,
+    columns: list[tuple[str, str]],
+    target: str,
+    made: Mapping[str, str] | None = None,
+) -> None:
+    """Make a table of a relation of text, types widened where a cell does not fit.
+
+    The cells are checked while they are cast, so where all of them fit, as mostly, the file
+    behind the relation is read once.
+
+    Args:
+        relation: What stands after FROM; the columns that are cast are VARCHAR in it.
+        columns: Name and wished type.
+        target: Plain name of the table.
+        made: Expressions for columns that are not to be cast.
+    """
+    import duckdb
+
+    made = made or {}
+    try:
+        con.execute(_checking(relation, columns, target, made))
+    except duckdb.InvalidInputException as error:
+        if _UNFIT not in str(error):
+            raise
+        wider = dict(widened(con, relation, [item for item in columns if item[0] not in made]))
+        chosen = ", ".join(
+            f"{made.get(name) or cast_or_null(name, wider[name])} AS {quote(name)}"
+            for name, _ in columns
+        )
+        con.execute(f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {chosen} FROM {relation}")
+
+
+def _checking(
+    relation: str, columns: list[tuple[str, str]], target: str, made: Mapping[str, str]
+) -> str:
+    """Statement that makes the table, and stops at the first cell that does not fit."""
+    inner, outer = [], []
+    for at, (name, kind) in enumerate(columns):
+        given = made.get(name)
+        inner.append(f"{given or quote(name)} AS x{at}")
+        value = f"x{at}"
+        if not given and kind != "VARCHAR":
+            inner.append(f"TRY_CAST({quote(name)} AS {kind}) AS v{at}")
+            fits = _fits(f"x{at}", f"v{at}", kind)
+            value = f"CASE WHEN x{at} IS NULL THEN NULL WHEN {fits} THEN v{at} ELSE error('{_UNFIT}') END"
+        outer.append(f"{value} AS {quote(name)}")
+    return (
+        f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {', '.join(outer)} "
+        f"FROM (SELECT {', '.join(inner)} FROM {relation})"
+    )
+
+
+def lasting(error: duckdb.Error) -> bool:
+    """Whether another way of reading the same file would meet the same error: it was
+    interrupted, or memory or disk ran out."""
+    import duckdb
+
+    return isinstance(
+        error, (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException)
+    )
+
+
+def _all_fit(name: str, kind: str) -> str:
+    """Aggregate that says whether every cell of a text column is read without loss."""
     column = quote(name)
-    sound = f"TRY_CAST({column} AS {kind}) IS NOT NULL"
-    if pattern := _LOSSLESS.get("BIGINT" if kind in _WHOLE else kind):
-        sound = f"regexp_full_match({column}, {text(pattern)}) AND {sound}"
-    if kind == "DOUBLE":
-        exact = f"abs(TRY_CAST({column} AS HUGEINT)) <= {1 << 53}"
-        sound += f" AND (NOT regexp_full_match({column}, {text(_LOSSLESS['BIGINT'])}) OR {exact})"
-    return f"coalesce(bool_and({column} IS NULL OR ({sound})), true)"
+    fits = _fits(column, f"TRY_CAST({column} AS {kind})", kind)
+    return f"coalesce(bool_and(CASE WHEN {column} IS NULL THEN true ELSE {fits} END), true)"
 
 
 def widened(
@@ -77,7 +162,7 @@ def widened(
     chosen = dict(columns)
     waiting = {name: [kind, *_WIDER.get(kind, [])] for name, kind in columns if kind != "VARCHAR"}
     while waiting:
-        tests = ", ".join(_fits(name, choices[0]) for name, choices in waiting.items())
+        tests = ", ".join(_all_fit(name, choices[0]) for name, choices in waiting.items())
         held = con.execute(f"SELECT {tests} FROM {relation}").fetchone() or ()
         for (name, choices), good in zip(list(waiting.items()), held, strict=True):
             kind = choices.pop(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Tables whose columns are judged at least, where there are so many.
 MOST_TABLES = 15
+#: Columns judged of all other kept tables together.
+MOST_COLUMNS = 800
 
 
 def judged_tables(match: Match, scores: Floats, kept: NDArray[np.bool_]) -> Ints:
@@ -33,6 +35,21 @@ def rows_of(match: Match, places: Ints) -> Ints:
     """Candidate columns of these tables, ascending."""
     parts = [np.arange(match.starts[at], match.starts[at + 1]) for at in places]
     return np.concatenate([*parts, np.zeros(0, dtype=np.int64)]).astype(np.int32)
+
+
+def judged_columns(
+    match: Match, places: Ints, scores: Floats, keys: frozenset[int], met: Collection[int]
+) -> Ints:
+    """All columns of the likeliest of these tables; of the others, keys and the best met."""
+    order = places[np.argsort(-scores[match.candidates[places]], kind="stable")]
+    whole, rest = rows_of(match, np.sort(order[:MOST_TABLES])), rows_of(match, order[MOST_TABLES:])
+    if not rest.size:
+        return whole
+    known = np.fromiter({*met, *match.exact, *match.spelled}, dtype=np.int64)
+    some = rest[np.isin(rest, known) | np.isin(match.columns[rest], np.fromiter(keys, dtype=np.int64))]
+    if len(some) > MOST_COLUMNS:
+        some = some[np.argsort(-column_scores(match)[some], kind="stable")[:MOST_COLUMNS]]
+    return np.concatenate([whole, np.sort(some)]).astype(np.int32)
 
 
 def column_features(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from stages.core.judge import chinese, segment, synonyms, words
 from stages.core.judge.question import Unit
 
+#: What a synonym's likeness is worth; synonyms count only for words that no name holds.
+SOFT = 0.8
 #: Likeness of the ways a term can stand for a word; the fused model weighs their sums.
 ABBREVIATION, PREFIX, PART, INITIALS, JOINED = 0.7, 0.55, 0.6, 0.8, 0.75
 _LONGEST_SHORT = 6
@@ -37,6 +39,7 @@ class Vocabulary:
 
     Args:
         number: Term to its number.
+        named: Numbers of terms that stand in names of tables and columns.
         short: First letter → terms that may be abbreviations: short and no common word.
         odd: First letter → terms of four to nine letters that are no words.
         long: First four letters → terms of five letters and more.
@@ -46,6 +49,7 @@ class Vocabulary:
     """
 
     number: Mapping[str, int]
+    named: frozenset[int] = frozenset()
     short: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     odd: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     long: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -54,9 +58,9 @@ class Vocabulary:
     memory: dict[tuple[str, bool], tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
 
-def vocabulary(number: Mapping[str, int]) -> Vocabulary:
-    """Sort a catalog's terms for approximate matching."""
-    made = Vocabulary(number)
+def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabulary:
+    """Sort a catalog's terms for approximate matching; ``named`` stand in names."""
+    made = Vocabulary(number, frozenset(named))
     common = segment.costs()
     for term in number:
         if chinese.is_han(term):
@@ -168,8 +172,8 @@ def _variants(term: str, text: str, known: Vocabulary, soft: bool) -> Iterable[t
         yield from (
             (s, PREFIX) for s in known.long[term[:4]] if s.startswith(term) or term.startswith(s)
         )
-    if soft:
-        yield from synonyms.of(term)
+    if soft and known.number.get(term) not in known.named:
+        yield from ((other, SOFT * likeness) for other, likeness in synonyms.of(term))
 
 
 def _han(term: str, known: Vocabulary) -> Iterable[tuple[str, float]]:

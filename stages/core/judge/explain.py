@@ -146,19 +146,19 @@ class Explainer:
     ) -> Iterator[RankedColumn]:
         """Columns of kept tables that are kept or have evidence, and others with evidence."""
         places = columns.judged_tables(self.match, self.scores, kept)
-        rows = columns.rows_of(self.match, places)
         keys = columns.key_columns(self.match, tables, places)
+        met = self._met_columns()
+        rows = columns.judged_columns(self.match, places, self.scores, keys, met)
         chances = columns.column_probabilities(self.match, rows, self.scores, tables, keys)
         limit = cut.column_limit(self.recall, len(self.index.names))
         ruled = _ruled_columns(effect)
-        met = self._met_columns()
         for at in np.argsort(-chances, kind="stable"):
             row, chance = int(rows[at]), float(chances[at])
             column = int(self.match.columns[row])
             table, name = int(self.index.column_table[column]), self.index.columns[column]
             key = column in keys
             keep = bool(kept[table]) and (chance >= limit or key)
-            evidence = self._column_evidence(row) if met[row] else ()
+            evidence = self._column_evidence(row, met.get(row, ()))
             if key:
                 evidence = (*evidence, Evidence("key", (name,), 0.3))
             if (self.index.names[table], name) in ruled:
@@ -167,27 +167,27 @@ class Explainer:
             if keep or evidence:
                 yield RankedColumn(self.index.names[table], name, round(chance, 4), keep, evidence)
 
-    def _met_columns(self) -> NDArray[np.bool_]:
-        """Candidate columns that have any evidence of their own."""
+    def _met_columns(self) -> dict[int, list[tuple[str, int]]]:
+        """Candidate columns that units meet: by which field and unit."""
         weight = (self.match.idf > 0)[:, None]
-        met = np.zeros(len(self.match.columns), dtype=bool)
-        for matrix in self.match.column.values():
-            met |= ((matrix > LEAST) & weight).any(axis=0)
-        met[[*self.match.exact, *self.match.spelled]] = True
+        met: dict[int, list[tuple[str, int]]] = {}
+        for field, matrix in self.match.column.items():
+            units, places = np.nonzero((matrix > LEAST) & weight)
+            for unit, place in zip(units.tolist(), places.tolist(), strict=True):
+                met.setdefault(place, []).append((field, unit))
         return met
 
-    def _column_evidence(self, c: int) -> tuple[Evidence, ...]:
+    def _column_evidence(self, c: int, met: Sequence[tuple[str, int]]) -> tuple[Evidence, ...]:
         """Evidence of one candidate column; a value or a spelled-out name stands for its words."""
         match = self.match
-        found: dict[EvidenceType, Evidence] = {}
-        for field, matrix in match.column.items():
-            units = np.flatnonzero((matrix[:, c] > LEAST) & (match.idf > 0))
-            if units.size:
-                texts = dict.fromkeys(match.question.units[u].text for u in units)
-                weight = float((matrix[units, c] * match.idf[units]).sum()) / self.top_idf
-                found[_KIND[field]] = Evidence(
-                    _KIND[field], tuple(texts)[:MOST_WORDS], round(min(weight, 1.0), 2)
-                )
+        words: dict[EvidenceType, dict[str, float]] = {}
+        for field, unit in met:
+            weight = float(match.column[field][unit, c]) * float(match.idf[unit])
+            words.setdefault(_KIND[field], {})[match.question.units[unit].text] = weight
+        found = {
+            kind: Evidence(kind, tuple(w)[:MOST_WORDS], round(min(sum(w.values()) / self.top_idf, 1.0), 2))
+            for kind, w in words.items()
+        }
         if c in match.exact:
             found["value"] = Evidence("value", (match.exact[c],), 1.0)
         if c in match.spelled:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stages.core.judge.kinds import KINDS
-from stages.core.judge.match import Match, part_hits, strongest
+from stages.core.judge.match import Match, strongest
 from stages.core.judge.postings import Floats, Ints, Postings, counted
 
 #: Likeness from which a match is the word itself and no variant.
@@ -192,7 +192,7 @@ FORMS = ("person", "place", "date", "year", "average", "total")
 def _parts(match: Match) -> dict[str, Floats]:
     """Tables split by date or number: whether this part is the one asked for."""
     index, asked = match.index, match.question
-    when, which = part_hits(index, asked)
+    when, which = match.when, match.which
     families = index.family[match.candidates]
     any_hit = np.zeros(int(index.family.max(initial=0)) + 1)
     np.maximum.at(any_hit, index.family, np.maximum(when, which))

@@ -7,7 +7,7 @@ memory for the last few catalogs asked of.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,12 @@ class Index:
     kinds: Floats
 
 
+    def named(self) -> list[int]:
+        """Numbers of the terms that stand in names of tables and columns."""
+        held = self.by_table["tname"].sizes() + self.by_table["cname"].sizes()
+        return [int(term) for term in np.flatnonzero(held)]
+
+
 @dataclass
 class _Draft:
     """Pairs of term and document as they come."""
@@ -81,13 +87,28 @@ class _Draft:
     vocabulary: dict[str, int] = field(default_factory=dict)
     term: dict[str, list[int]] = field(default_factory=lambda: {f: [] for f in FIELDS})
     doc: dict[str, list[int]] = field(default_factory=lambda: {f: [] for f in FIELDS})
+    known: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
-    def add(self, where: str, doc: int, found: Sequence[str]) -> None:
-        """Note that a document holds these terms in a field."""
+    def add(self, where: str, doc: int, found: Sequence[str]) -> list[int]:
+        """Note that a document holds these terms in a field; their numbers."""
         number = self.vocabulary
         ids = [number.setdefault(term, len(number)) for term in found]
-        self.term[where].extend(ids)
-        self.doc[where].extend([doc] * len(ids))
+        self.note(where, doc, ids)
+        return ids
+
+    def note(self, where: str, doc: int, ids: list[int]) -> None:
+        """The same for terms by number."""
+        if ids:
+            self.term[where].extend(ids)
+            self.doc[where].extend([doc] * len(ids))
+
+    def once(self, where: str, doc: int, text: str, parts: Callable[[str], list[str]]) -> None:
+        """The same for a text that is likely to come again."""
+        ids = self.known.get((where, text))
+        if ids is None:
+            self.known[where, text] = self.add(where, doc, parts(text))
+        else:
+            self.note(where, doc, ids)
 
 
 def build(tables: Sequence[Table]) -> Index:
@@ -109,14 +130,18 @@ def build(tables: Sequence[Table]) -> Index:
 
 def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[int]]) -> None:
     """One column's name, description and values."""
-    draft.add("cname", at, _name_terms(column["name"], column.get("nl_name", "")))
-    nested = " ".join(part["name"] for part in column.get("fields", ()))
-    draft.add("cdesc", at, _text_terms(column.get("description"), column.get("comment"), nested))
+    draft.once("cname", at, column["name"], _name_terms)
+    if "nl_name" in column:
+        draft.once("cname", at, column["nl_name"], _name_terms)
+    nested = " ".join(part["name"] for part in column["fields"]) if "fields" in column else None
+    described, comment = column.get("description"), column.get("comment")
+    if described or comment or nested:
+        draft.add("cdesc", at, _text_terms(described, comment, nested))
     for value in column.get("examples", ())[:MOST_VALUES]:
         low = value[:MOST_LETTERS].lower().strip()
         if low and not low.replace(".", "").replace("-", "").isdigit():
             values.setdefault(low, []).append(at)
-            draft.add("value", at, _value_terms(low))
+            draft.once("value", at, low, _value_terms)
 
 
 def _index(

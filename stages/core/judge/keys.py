@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 MOST_SHARED = 12
 #: Tables that may own a shared key name by having it as their primary key or first column.
 MOST_OWNERS = 3
+#: Letters of a name's end that may stand for the name, in catalogs of at most so many tables.
+LEAST_END, MOST_NAMED = 4, 400
 #: Last words of a key's name.
 KEY_WORDS = frozenset(["id", "ids", "key", "code", "no", "num", "number", "fk", "pk", "uuid", "guid", "sk", "cd", "nbr", "ref", "uid"])
+#: Single words that are the own key of too many tables to join them.
+PLAIN = frozenset("name year date month day title type index rank position language lang".split())
 #: Values shared, and the share of the smaller side, before values alone join two columns.
 LEAST_VALUES, LEAST_SHARE = 3, 0.6
 
@@ -129,8 +133,9 @@ def by_name(tables: Sequence[Table]) -> Iterator[Edge]:
     for shared in holders.values():
         if len(shared) > 1:
             yield from _star(shared)
+    spelled = {words.compact(last_name(t["name"])): t for t in tables}
     for table in tables:
-        yield from _to_named(table, named)
+        yield from _to_named(table, named, spelled)
 
 
 def last_name(name: str) -> str:
@@ -143,11 +148,12 @@ def last_name(name: str) -> str:
 
 
 def is_key_name(name: str, table: Table) -> bool:
-    """Whether a column's name reads like a key: its last word, or a declared part in one."""
+    """Whether equal names say that two columns join: the last word of several, or a part of a
+    declared key that is no everyday word (``id`` of one table is not ``id`` of another)."""
     parts = words.split(name)
-    if name in table.get("primary_key", ()):
-        return True
-    return len(parts) > 1 and parts[-1] in KEY_WORDS
+    if len(parts) == 1 and (parts[0] in KEY_WORDS or parts[0] in PLAIN):
+        return False
+    return name in table.get("primary_key", ()) or (len(parts) > 1 and parts[-1] in KEY_WORDS)
 
 
 def _star(shared: Sequence[tuple[Table, str]]) -> Iterator[Edge]:
@@ -170,16 +176,41 @@ def _own_key(table: Table) -> list[str]:
     return list(table.get("primary_key", ())) or [c["name"] for c in table["columns"][:1]]
 
 
-def _to_named(table: Table, named: Mapping[str, Table]) -> Iterator[Edge]:
-    """``singer_id`` and ``SingerID`` lead to the table ``singer`` or ``singers``."""
+def _to_named(
+    table: Table, named: Mapping[str, Table], spelled: Mapping[str, Table]
+) -> Iterator[Edge]:
+    """``singer_id`` leads to the table ``singer`` or ``singers``; where there is none,
+    ``home_team_id`` to ``team`` and ``hero_id`` to the one table whose name ends so."""
     for column in table["columns"]:
         parts = words.terms(column["name"])
         if len(parts) < 2 or parts[-1] not in KEY_WORDS:
             continue
-        other = named.get(words.compact(" ".join(parts[:-1])))
-        if other is not None and other["name"] != table["name"] and other["columns"]:
+        other = _meant(parts[:-1], table, named) or _ending(column["name"], table, spelled)
+        if other is not None and other["columns"]:
             keys = other.get("primary_key") or [other["columns"][0]["name"]]
             yield Edge(table["name"], (column["name"],), other["name"], (keys[0],), "name")
+
+
+def _meant(parts: Sequence[str], table: Table, named: Mapping[str, Table]) -> Table | None:
+    """The table that a key's words name, from all of them to the last alone."""
+    for at in range(len(parts)):
+        other = named.get("".join(parts[at:]))
+        if other is not None and other["name"] != table["name"]:
+            return other
+    return None
+
+
+def _ending(column: str, table: Table, spelled: Mapping[str, Table]) -> Table | None:
+    """The one other table whose name ends as a key's words do, and that has no such key itself."""
+    end = "".join(words.split(column)[:-1])
+    if len(end) < LEAST_END or len(spelled) > MOST_NAMED:
+        return None
+    ending = [
+        other for name, other in spelled.items()
+        if name.removesuffix("s").endswith(end) and other["name"] != table["name"]
+        and all(words.compact(c["name"]) != words.compact(column) for c in other["columns"])
+    ]
+    return ending[0] if len(ending) == 1 else None
 
 
 def by_value(tables: Sequence[Table], joined: set[frozenset[str]]) -> Iterator[Edge]:
@@ -187,8 +218,10 @@ def by_value(tables: Sequence[Table], joined: set[frozenset[str]]) -> Iterator[E
     holders: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
     for at, table in enumerate(tables):
         for column in table["columns"]:
-            for value in _texts(column):
-                holders[value].append((at, column["name"], len(_texts(column))))
+            texts = _texts(column)
+            if len(texts) >= LEAST_VALUES:
+                for value in texts:
+                    holders[value].append((at, column["name"], len(texts)))
     counts: dict[tuple[int, str, int, str], int] = defaultdict(int)
     sizes: dict[tuple[int, str], int] = {}
     for found in holders.values():
@@ -216,6 +249,9 @@ def _count_pairs(
 
 def _texts(column: Column) -> frozenset[str]:
     """Seen values that could be codes: three letters or more, not numbers."""
+    examples = column.get("examples", ())
+    if len(examples) < LEAST_VALUES:
+        return frozenset()
     return frozenset(
-        value for value in column.get("examples", ()) if len(value) >= 3 and not value[0].isdigit()
+        value for value in examples if len(value) >= 3 and not value[0].isdigit()
     )

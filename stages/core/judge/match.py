@@ -37,6 +37,7 @@ class Match:
         columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
         column: Field → float32 [U, C] for ``cname``, ``cdesc``, ``value``.
         met: float32 [V], the best likeness of any unit with each of the catalog's terms.
+        when, which: float32 [T], see `part_hits`.
         exact: Candidate columns with a whole value of the question → the value as written.
         spelled: Candidate columns spelled out in the question → as written there.
     """
@@ -51,6 +52,8 @@ class Match:
     starts: Ints
     column: Mapping[str, Floats]
     met: Floats
+    when: Floats
+    which: Floats
     exact: Mapping[int, str]
     spelled: Mapping[int, str]
 
@@ -88,7 +91,7 @@ def meet(
         columns,
         starts,
         column,
-        _met(ways, len(index.vocabulary)),
+        _met(ways, len(index.vocabulary)), when, which,
         {int(local[c]): v for c, v in exact.items() if local[c] >= 0},
         {int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
     )

@@ -40,7 +40,9 @@ def postings(rows: Sequence[int] | Ints, docs: Sequence[int] | Ints, n_rows: int
     row = np.asarray(rows, dtype=np.int64)
     doc = np.asarray(docs, dtype=np.int64)
     width = int(doc.max()) + 1 if doc.size else 1
-    pairs = np.unique(row * width + doc)
+    pairs = np.sort(row * width + doc)
+    if pairs.size:
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
     row, doc = pairs // width, pairs % width
     start = np.zeros(n_rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(row, minlength=n_rows), out=start[1:])

@@ -28,7 +28,7 @@ def opened(tables: Sequence[Table], index_dir: Path | None) -> tuple[Index, Voca
     key = tuple(map(id, tables))
     if key not in _kept:
         made = _read_or_built(tables, index_dir)
-        _kept[key] = (list(tables), made, vocabulary(made.vocabulary))
+        _kept[key] = (list(tables), made, vocabulary(made.vocabulary, made.named()))
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

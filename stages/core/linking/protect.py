@@ -8,7 +8,7 @@ not protected for the ``id`` in them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from stages.core.linking.columns import Unit, column_of, units
 
 if TYPE_CHECKING:
+    from stages.core.judge import Edge
     from stages.core.records import Column, Field, Table
 
 WORDS = frozenset(["id", "code", "name", "type"])
@@ -90,9 +91,28 @@ class Protected:
         return declared_keys(self.tables)
 
     @cached_property
+    def edges(self) -> Sequence[Edge]:
+        """The relations of the key graph, declared or not."""
+        from stages.core.judge.keys import key_graph
+
+        return key_graph(self.tables).edges
+
+    @cached_property
     def joining(self) -> frozenset[Unit]:
-        """Those that the key graph joins tables by, declared or not."""
-        return joining_columns(self.tables)
+        """Those that tables are joined by, declared or not."""
+        every = {table["name"] for table in self.tables}
+        return self.keys | self.beside(every)
+
+    def beside(self, tables: Collection[str]) -> frozenset[Unit]:
+        """Those by which others are joined to one of these tables."""
+        over: dict[str, set[str]] = {}
+        for edge in self.edges:
+            if edge.right in tables:
+                over.setdefault(edge.left, set()).update(edge.left_columns)
+            if edge.left in tables:
+                over.setdefault(edge.right, set()).update(edge.right_columns)
+        found = (_over(table, over.get(table["name"], set())) for table in self.tables)
+        return frozenset[Unit]().union(*found)
 
 
 def declared_keys(tables: Sequence[Table]) -> frozenset[Unit]:
@@ -119,15 +139,3 @@ def _over(table: Table, columns: set[str]) -> set[Unit]:
     return {
         (table["name"], name) for name, column in column_of(table).items() if column.lower() in low
     }
-
-
-def joining_columns(tables: Sequence[Table]) -> frozenset[Unit]:
-    """All candidate columns that the key graph joins tables by, declared or not."""
-    from stages.core.judge.keys import key_graph
-
-    over: dict[str, set[str]] = {}
-    for edge in key_graph(tables).edges:
-        over.setdefault(edge.left, set()).update(edge.left_columns)
-        over.setdefault(edge.right, set()).update(edge.right_columns)
-    joined = (_over(table, over.get(table["name"], set())) for table in tables)
-    return declared_keys(tables).union(*joined)

@@ -107,7 +107,8 @@ class Reader:
             return set(self._groups[said])
         found = self._names.get(said, set())
         if generous:
-            return set(found or self._loose.get(_fold(said), set()))
+            loose, last = self._loose, _fold(said, dotted=True)
+            return set(found or loose.get(_fold(said)) or loose.get(last, set()))
         return set(found) if len(found) == 1 else set()
 
     def _columns(self, table: str, said: str, generous: bool) -> set[str]:

@@ -26,8 +26,11 @@ ROLES = ("target", "filter", "bridge", "calculation")
 SPOKEN = frozenset(["name", "description", "value", "glossary", "synonym", "model", "rule"])
 """Evidence by which the question itself speaks of a table or column."""
 
-_NUMBER = re.compile(r"INT|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC|HUGEINT", re.IGNORECASE)
+_NUMBER = re.compile(r"[A-Z]*INT|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC|HUGEINT", re.IGNORECASE)
 _DAY = re.compile(r"DATE|TIME", re.IGNORECASE)
+_DAY_WORDS = frozenset(
+    ["date", "time", "year", "month", "day", "日期", "时间", "年份", "年", "月份"]
+)
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 
 _SAID: Mapping[Lang, Mapping[str, str]] = {
@@ -120,10 +123,10 @@ def _roles(table: Table, found: Standing, asked: _Asked, near: int) -> tuple[str
     keys = _keys(table)
     own = {
         "target": any(c.name not in keys for c in spoken) or _named(found, table["name"]),
-        "filter": any(_filters(c, types[c.name], asked) for c in spoken)
-        or (asked.dated and any(_DAY.search(c["type"]) for c in table["columns"])),
+        "filter": any(_filters(c, types[c.name], asked, c.name in keys) for c in spoken)
+        or (asked.dated and any(map(_is_day, table["columns"]))),
         "calculation": bool(asked.counts)
-        and any(_NUMBER.search(types[c.name]["type"]) and c.name not in keys for c in spoken),
+        and any(_is_number(types[c.name]) and c.name not in keys for c in spoken),
     }
     own["bridge"] = near > 1 and (not own["target"] or len(keys) * 2 >= len(types))
     return tuple(role for role in ROLES if own[role])
@@ -135,14 +138,27 @@ def _named(found: Standing, table: str) -> bool:
     return ranked.score >= 0.5 and any(item.type in SPOKEN for item in ranked.evidence)
 
 
-def _filters(column: RankedColumn, record: Column, asked: _Asked) -> bool:
-    """Whether a condition of the question is about the column."""
+def _filters(column: RankedColumn, record: Column, asked: _Asked, key: bool) -> bool:
+    """Whether a condition of the question is about the column; about a key only by a value."""
     if any(item.type == "value" for item in column.evidence):
         return True
-    if asked.dated and _DAY.search(record["type"]):
+    if asked.dated and _is_day(record):
         return True
     said = [word.lower() for item in column.evidence for word in item.words]
-    return any(word in asked.filters for word in said)
+    return not key and any(word in asked.filters for word in said)
+
+
+def _is_day(column: Column) -> bool:
+    """Whether a column holds days or moments, by its type or its name."""
+    from stages.core.judge.words import split
+
+    return bool(_DAY.match(column["type"])) or not _DAY_WORDS.isdisjoint(split(column["name"]))
+
+
+def _is_number(column: Column) -> bool:
+    """Whether a column or a field in it holds numbers."""
+    types = [field["type"] for field in column.get("fields", [])] or [column["type"]]
+    return any(_NUMBER.match(kind) for kind in types)
 
 
 def _keys(table: Table) -> set[str]:

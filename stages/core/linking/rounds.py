@@ -146,7 +146,9 @@ async def _talk(
         if not queries or _confirms(first):
             return talk
         told = await _run(data, queries, talk, terms.lang)
-        said = {"role": "assistant", "content": orjson.dumps(first).decode()}
+        # A reply from the cache has its keys in another order.
+        content = orjson.dumps(first, option=orjson.OPT_SORT_KEYS).decode()
+        said = {"role": "assistant", "content": content}
         second = replace(request, messages=(*request.messages, said, told))
         talk.replies.append((await model.ask(second, timeout=terms.timeout)).data)
     except ModelError as error:

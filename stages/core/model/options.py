@@ -30,7 +30,6 @@ TIMEOUT = 600.0
 
 SECRET = re.compile(r"(^|[_-])(api[_-]?)?(key|token|secret|password|headers?|credentials?)$", re.I)
 """Names of options that may hold a key: sent, but never kept, shown or hashed."""
-NO_SECRETS = ("max_tokens", "max_completion_tokens")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def secret(name: str) -> bool:
     >>> secret("api_key"), secret("extra_headers"), secret("max_tokens"), secret("top_k")
     (True, True, False, False)
     """
-    return bool(SECRET.search(name)) and name not in NO_SECRETS
+    return bool(SECRET.search(name))
 
 
 def cache_folder() -> Path:

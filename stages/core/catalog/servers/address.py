@@ -26,7 +26,10 @@ KINDS = {
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 DIALECTS = {"postgresql": "postgres", "mysql": "mysql"}
 """What sqlglot calls the SQL of each kind of server."""
-PASSWORD_VARIABLES = {"postgresql": ("WINNOW_DB_PASSWORD",), "mysql": ("WINNOW_DB_PASSWORD", "MYSQL_PWD")}
+PASSWORD_VARIABLES = {
+    "postgresql": ("WINNOW_DB_PASSWORD",),
+    "mysql": ("WINNOW_DB_PASSWORD", "MYSQL_PWD"),
+}
 CONNECT_SECONDS = 10
 _GIVEN: dict[str, str] = {}
 """Passwords of URLs that let someone in, by the URL without: what is scanned can be queried then."""
@@ -88,7 +91,9 @@ def address(place: str) -> Address:
     scheme = found["scheme"].lower().partition("+")[0] if found else ""
     if scheme not in KINDS:
         raise UsageError(
-            f"no server of kind {scheme or '?'}", place=masked(place), hint="postgresql:// or mysql://"
+            f"no server of kind {scheme or '?'}",
+            place=masked(place),
+            hint="postgresql:// or mysql://",
         )
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
@@ -149,6 +154,8 @@ def _words(error: Exception) -> Any:
 
 def _hint(where: Address, what: str) -> str:
     if re.search(r"password|denied|authentication", what, re.IGNORECASE):
-        names = " or ".join(("WINNOW_DB_PASSWORD", "PGPASSWORD" if where.kind == "postgresql" else "MYSQL_PWD"))
+        names = " or ".join(
+            ("WINNOW_DB_PASSWORD", "PGPASSWORD" if where.kind == "postgresql" else "MYSQL_PWD")
+        )
         return f"give the password in {names}"
     return "check host, port and database"

@@ -102,4 +102,6 @@ class Reader(Protocol):
 
 LEFT_OUT = "left out by --schemas, --include or --exclude"
 FORBIDDEN = "the role may not read it"
-WRITES = "the role can {what}; queries run read-only all the same, but a role with SELECT only is safer"
+WRITES = (
+    "the role can {what}; queries run read-only all the same, but a role with SELECT only is safer"
+)

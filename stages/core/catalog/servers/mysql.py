@@ -76,7 +76,9 @@ _SHAPES = (
 _DECIMAL_DIGITS = 38
 
 
-def duckdb_type(data_type: str, column_type: str, digits: int | None = None, scale: int | None = None) -> str:
+def duckdb_type(
+    data_type: str, column_type: str, digits: int | None = None, scale: int | None = None
+) -> str:
     """DuckDB's name for a MySQL type; VARCHAR for times of day, which may pass 24 hours.
 
     >>> duckdb_type("int", "int(10) unsigned"), duckdb_type("decimal", "decimal(10,2)", 10, 2)
@@ -114,7 +116,9 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
             found.skip(f"{schema}.{name}", LEFT_OUT)
             continue
         view = "VIEW" in kind
-        raw = RawTable(name, [], checked="declared", view=view, comment="" if view else comment or "")
+        raw = RawTable(
+            name, [], checked="declared", view=view, comment="" if view else comment or ""
+        )
         if estimate is not None and not view:
             raw.rows = {"count": int(estimate), "how": "estimate"}
         tables[schema, name] = Seen(schema, raw)
@@ -165,7 +169,19 @@ def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, c
     writes = False
     unseen: dict[tuple[str, str], list[str]] = {}
     for row in _all(con, _COLUMNS.format(where=where)):
-        schema, table, name, data_type, declared, nullable, extra, comment, rights, digits, scale = row
+        (
+            schema,
+            table,
+            name,
+            data_type,
+            declared,
+            nullable,
+            extra,
+            comment,
+            rights,
+            digits,
+            scale,
+        ) = row
         allowed = set(rights.lower().split(","))
         writes |= bool(allowed & {"insert", "update"})
         seen = tables.get((schema, table))

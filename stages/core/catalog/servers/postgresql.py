@@ -120,7 +120,9 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     found = Inventory(name)
     tables: dict[int, Seen] = {}
     writes = False
-    for oid, schema, table, kind, estimate, part, comment, readable, writable in con.execute(_TABLES):
+    for oid, schema, table, kind, estimate, part, comment, readable, writable in con.execute(
+        _TABLES
+    ):
         writes |= bool(writable)
         seen = _taken(found, which, (schema, table, kind, part, readable))
         if seen is not None:
@@ -157,7 +159,9 @@ def _columns(con: Connection, tables: dict[int, Seen], cell: int) -> dict[int, d
     names: dict[int, dict[int, str]] = {}
     unseen: dict[int, list[str]] = {}
     with con.cursor() as cursor:
-        for oid, number, name, declared, base, required, made, comment, readable in cursor.stream(_COLUMNS):
+        for oid, number, name, declared, base, required, made, comment, readable in cursor.stream(
+            _COLUMNS
+        ):
             names.setdefault(oid, {})[number] = name
             seen = tables.get(oid)
             if seen is None:
@@ -165,7 +169,11 @@ def _columns(con: Connection, tables: dict[int, Seen], cell: int) -> dict[int, d
             if not readable:
                 unseen.setdefault(oid, []).append(name)
                 continue
-            column: Column = {"name": name, "type": duckdb_type(base or declared), "declared": declared}
+            column: Column = {
+                "name": name,
+                "type": duckdb_type(base or declared),
+                "declared": declared,
+            }
             column["nullable"] = None if seen.raw.view else not required
             if comment:
                 column["comment"] = comment
@@ -248,7 +256,8 @@ def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:
 def _shown(found: Any, kinds: list[str]) -> Iterator[Row]:
     for row in found:
         yield tuple(
-            cell if cell is None else _cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)
+            cell if cell is None else _cell(cell, kind)
+            for cell, kind in zip(row, kinds, strict=True)
         )
 
 

@@ -122,7 +122,11 @@ def _count(con: Any, reader: Reader, where: Address, seen: Seen) -> None:
 def _result(where: Address, found: Inventory, options: ScanOptions) -> ScanResult:
     items = []
     for seen in found.tables:
-        source: dict[str, Any] = {"kind": where.kind, "url": where.safe, "table": key(seen.schema, seen.raw.name)}
+        source: dict[str, Any] = {
+            "kind": where.kind,
+            "url": where.safe,
+            "table": key(seen.schema, seen.raw.name),
+        }
         if seen.raw.view:
             source |= {"view": True}
         source |= {"reader": {"schema": seen.schema, "name": seen.raw.name}}

@@ -8,7 +8,6 @@ whole file by it.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,17 +194,3 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
     from stages.core.catalog import csvload
 
     csvload.load(con, path, table, target)
-
-
-def text_of(path: Path, name: str, errors: str = "strict") -> io.TextIOWrapper:
-    """The whole file as text, decompressed and decoded while it is read.
-
-    Args:
-        name: Codec, from the table line's reader.
-        errors: What happens to bytes that break it.
-    """
-    codec = {"utf-8": "utf-8-sig"}.get(name, name)
-    file = io.TextIOWrapper(sampling.open_bytes(path), encoding=codec, errors=errors, newline="")
-    if name.startswith(("utf-16", "utf-32")) and file.read(1) != "\ufeff":
-        file.seek(0)
-    return file

@@ -90,7 +90,9 @@ def _opened(path: Path, writable: Path | None = None) -> Iterator[duckdb.DuckDBP
         try:
             con.execute(f"ATTACH {text(str(path))} AS {ALIAS} (READ_ONLY)")
         except (duckdb.Error, RuntimeError) as error:
-            raise SourceError(f"cannot be opened: {duckrows.told(error)}", place=path.name) from None
+            raise SourceError(
+                f"cannot be opened: {duckrows.told(error)}", place=path.name
+            ) from None
         if writable is not None:
             con.execute(f"ATTACH {text(str(writable))} AS winnow_copy")
         con.execute("SET enable_external_access = false")

@@ -130,7 +130,7 @@ def _reader(
     if table.renamed:
         reader["keys"] = table.renamed
     mended = stream.repeated or stream.mended or stream.broken or (stream.cut and sample.whole)
-    if not found.plain or mended or table.deep:
+    if found.errors != "strict" or mended or table.deep:
         reader["rewrite"] = True
     return reader
 

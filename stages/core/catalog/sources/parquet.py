@@ -47,7 +47,9 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
         except duckdb.Error as error:
             raise SourceError(f"damaged: {duckrows.told(error)}", place=path.name) from None
         raw = RawTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
-        named = [Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description]
+        named = [
+            Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description
+        ]
         rows: list[Row] = []
         try:
             with duckrows.within(con, SECONDS):

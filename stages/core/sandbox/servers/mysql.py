@@ -1,7 +1,7 @@
 """MySQL and MariaDB in place: a read-only transaction, limits on both sides of the wire.
 
-The server's own time limit comes first; a client on a second connection kills what it does
-not stop, and the socket gives up after that. The driver sends one statement at a time.
+The server's own time limit comes first; a client on a second connection kills what that does
+not stop, and cuts the line after that. The driver sends one statement at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stages.core.catalog.servers.mysql import SESSION, time_limit
 from stages.core.catalog.sqlite_cells import blob_text
 from stages.core.sandbox.engine import ANSWER_CUT
 from stages.core.sandbox.gate import Checked
-from stages.core.sandbox.limits import GRACE, Answer, Limits
+from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.servers.cells import taken
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import shaped, wrapped
@@ -86,7 +86,6 @@ class MysqlEngine:
 
     def _begin(self, con: Any) -> None:
         con.decoders = {}
-        con._read_timeout = self.limits.seconds + GRACE + 5
         with con.cursor() as cursor:
             cursor.execute("SELECT VERSION()")
             version = str(_text((cursor.fetchone() or ("",))[0], 80))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from stages.core.catalog.servers.address import Address, address, connect
@@ -17,6 +19,8 @@ _NO_COLUMN = re.compile(
     r"column (?:\"(?P<a>[^\"]+)\"|(?P<b>\S+)) does not exist|Unknown column '(?P<c>[^']+)'"
 )
 
+PATIENCE = 0.5
+"""Seconds after killing a statement at which the line to a server that does not stop is cut."""
 _STOPPED = frozenset({"57014", 1969, 3024, 1317})
 """Errors of a statement that was stopped: PostgreSQL's, MariaDB's, MySQL's, and both after KILL."""
 
@@ -71,12 +75,15 @@ class Session:
     def watched(self) -> Iterator[Any]:
         """The connection, with a client that kills what the server's own limit did not stop."""
         con = self.connection()
-        late = threading.Event()
+        late, done = threading.Event(), threading.Event()
 
         def stop() -> None:
             late.set()
             with suppress(Exception):
                 self._kill(self.where, con)
+            if not done.wait(PATIENCE):
+                with suppress(Exception):
+                    _cut(con)
 
         timer = threading.Timer(self.limits.seconds + GRACE, stop)
         timer.daemon = True
@@ -91,6 +98,7 @@ class Session:
                 raise
             raise self.failure(error, "") from None
         finally:
+            done.set()
             timer.cancel()
 
     def too_slow(self) -> SqlLimit:
@@ -110,6 +118,13 @@ class Session:
             name = (found["a"] or found["b"] or found["c"]).rpartition(".")[2]
             return EngineError("failed", f'Referenced column "{name}" not found')
         return EngineError("failed", self.where.scrubbed(words))
+
+
+def _cut(con: Any) -> None:
+    """End the connection under the thread that waits on it; the server stops when it can."""
+    number = con.fileno() if hasattr(con, "fileno") else con._sock.fileno()
+    with closing(socket.socket(fileno=os.dup(number))) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _words(error: Exception) -> str:
