@@ -37,6 +37,9 @@ CALL_SECONDS = 90.0
 MAX_TOKENS = 8_000
 """Tokens of a table's own block in its prompt."""
 
+AT_ONCE = 32
+"""Conversations of one task at once: about twice the calls at once, since SQL takes time too."""
+
 Progress = Callable[[int, int | None, str], object]
 
 INPUTS = ("question", "evidence")
@@ -78,6 +81,8 @@ async def explore(
     tongue, kept = choose(lang, question), _candidates(task, tables)
     observer = Observer(task, tables, kept, database, tongue)
     told = _told(progress, len(kept))
+    if database is not None:
+        database.expect(list(kept))
     meta = {"from": _sources(task), "lang": tongue}
     if model is None:
         return _section(observer.judgments(told), [], meta)
@@ -153,7 +158,13 @@ class _Work:
         """A judgment of every table, in their order, whoever ends first."""
         import asyncio
 
-        return list(await asyncio.gather(*(self._one(*pair) for pair in candidates)))
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def in_turn(table: Table, kept: Sequence[str]) -> Judged:
+            async with places:
+                return await self._one(table, kept)
+
+        return list(await asyncio.gather(*(in_turn(*pair) for pair in candidates)))
 
     async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
         from stages.core.linking.exploring import Broken, explore_table

@@ -7,7 +7,8 @@ choice are added; where chosen tables are not connected, the shortest join path 
 whole catalog is offered, and taken unless it is declined with a reason. Where a call fails,
 all that it was about stays. --apex FILE writes the results of all tasks in one JSON file.
 
-With --model builtin (the default) the tables marked relevant stand, and are joined up.
+With --model builtin (the default) the tables marked relevant stand, narrowed by the built-in
+judge where the marks are its own, and are joined up.
 
   winnow scan DIR | winnow plan | winnow prune | winnow summarize | winnow explore | winnow refine
 """
@@ -42,11 +43,6 @@ UNKNOWN = 100
 
 INPUTS = ("question", "evidence")
 
-_MARKED: Mapping[Lang, str] = {
-    "en": "In a table that exploring marked relevant.",
-    "zh": "所在的表在逐表探索中被标为相关。",
-}
-
 
 async def refine(
     task: Task,
@@ -63,9 +59,10 @@ async def refine(
 
     Args:
         task: Its ``prune``, ``summarize`` and ``explore`` sections say what there is to
-            choose from; ``plan`` and ``prepare`` are used where they stand.
+            choose from; ``plan``, ``prepare`` and ``link`` are used where they stand.
         tables: All tables of the catalog; their order changes nothing.
-        model: Whom to ask; None takes the marks of ``explore`` as they are.
+        model: Whom to ask; None takes the marks of ``explore``, narrowed where they are the
+            built-in judge's.
         database: What queries run on; None where the catalog has no data.
         lang: Language of the instructions: ``zh``, ``en`` or ``auto``.
         timeout: Seconds for one call.
@@ -74,6 +71,7 @@ async def refine(
     """
     from stages.core.linking.candidates import candidates
     from stages.core.linking.connect import relations_of
+    from stages.core.linking.focusing import focused, marked
     from stages.core.linking.guard import Guard
     from stages.core.linking.refining import Progress, Refiner, Way, prompt_hash
 
@@ -84,8 +82,12 @@ async def refine(
     meta: dict[str, Any] = {"from": _sources(task), "lang": tongue}
     if model is None:
         made = Progress()
-        _marked(made, found, tongue)
-        made.note(keys.add(made.picked)[1])
+        if safe:
+            marked(made.picked, found, tongue)
+        else:
+            focused(made.picked, task, tables, found, tongue)
+        keys.inner(made.picked)
+        meta["from"] = [*meta["from"], *(["link"] if section(task, "link") is not None else [])]
     else:
         dialect = database.dialect if database is not None else "duckdb"
         way = Way(tongue, max_tokens, timeout, dialect)
@@ -113,26 +115,16 @@ def _options(max_tokens: int, guard: int) -> dict[str, Any]:
     return {"options": given} if given else {}
 
 
-def _marked(made: Progress, found: Sequence[Candidate], lang: Lang) -> None:
-    """Choose what exploring marked relevant."""
-    from stages.core.linking.picked import Pick
-
-    for item in found:
-        if item.relevant:
-            made.picked.add_table(item.name)
-            for name in item.wanted:
-                reason = item.said.get(name, {}).get("relevance_reason") or _MARKED[lang]
-                made.picked.add(item.name, name, Pick(reason))
-
-
 def _whole(
     made: Progress, found: Sequence[Candidate], keys: Guard, lang: Lang, *, safe: bool
 ) -> None:
     """Put the marks beside the choice where the choice is empty, or an earlier stage failed."""
+    from stages.core.linking.focusing import marked
+
     empty = not made.picked.tables
     if not (empty or safe):
         return
-    _marked(made, found, lang)
+    marked(made.picked, found, lang)
     made.note(keys.add(made.picked)[1])
     if empty and made.picked.tables:
         made.note(["the model chose nothing, so the tables marked relevant stand"])
@@ -181,7 +173,7 @@ def _counts(made: Section) -> tuple[int, ...]:
 STAGE = Stage(
     refine,
     needs=("prune", "summarize", "explore"),
-    uses=("plan", "prepare"),
+    uses=("plan", "prepare", "link"),
     inputs=INPUTS,
     wants=("model", "database"),
     options=(

@@ -119,7 +119,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="the folder of benchmark data")
     parser.add_argument("--set", default="spider-dev", help="a set asked of Spider's databases")
     parser.add_argument("--limit", type=int, default=0, help="questions, evenly drawn; 0 is all")
-    parser.add_argument("--missed", type=int, default=0, help="questions to print that lost something")
+    parser.add_argument(
+        "--missed", type=int, default=0, help="questions to print that lost something"
+    )
     given = parser.parse_args()
     scores, started = {"superset": Score(), "refined": Score()}, time.perf_counter()
     refine, unconnected = refined_by(), 0
@@ -133,12 +135,16 @@ def main() -> int:
             kept = {t: [c["column_name"] for c in own["relevant_columns"]] for t, own in chosen}
             scores["refined"].add(row, kept, tables)
             unconnected += bool(made["unconnected"])
-    print("| section | questions | strict table recall | strict column recall | columns gone | tables gone | columns a question |")
+    print(
+        "| section | questions | strict table recall | strict column recall | columns gone | tables gone | columns a question |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, score in scores.items():
         if score.n:
             print(score.line(name))
-    print(f"\n{given.set}, percent; {time.perf_counter() - started:.0f} s; left unconnected: {unconnected}")
+    print(
+        f"\n{given.set}, percent; {time.perf_counter() - started:.0f} s; left unconnected: {unconnected}"
+    )
     for name, score in scores.items():
         for missed in score.missed[: given.missed]:
             print(f"{name}: {missed}")

@@ -276,7 +276,8 @@ def save(name: str, model: Any, names: list[str], calibration: tuple[float, floa
         parts["right"].append(np.where(leaf, own, nodes["right"] + at).astype(np.uint16))
         parts["value"].append(np.where(leaf, nodes["value"], 0).astype(np.float32))
         at += len(nodes)
-    assert at < 2**16 and len(names) < 2**8
+    assert at < 2**16
+    assert len(names) < 2**8
     path = OUT / f"{name}.npz"
     np.savez_compressed(
         path, names=np.array(names), roots=np.array(roots, dtype=np.uint16), cuts=cuts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -24,7 +25,7 @@ def table(name: str, *columns: str, to: dict[str, tuple[str, str]] | None = None
 def chain(*names: str) -> list[Any]:
     """Tables each of which refers to the next."""
     tables = [table(name, "k", f"to_{after}", to={f"to_{after}": (after, "k")})
-              for name, after in zip(names, names[1:], strict=False)]  # fmt: skip
+              for name, after in itertools.pairwise(names)]  # fmt: skip
     return [*tables, table(names[-1], "k", "label")]
 
 

@@ -160,7 +160,7 @@ class Slow:
 
     running, peak, lock = 0, 0, threading.Lock()
 
-    def __init__(self):
+    def __init__(self, first=()):
         self.asked = []
 
     def query(self, sql, *, dialect=None, rows=None):
@@ -191,7 +191,7 @@ def test_a_pool_runs_no_more_at_once_than_it_has():
 def test_a_pool_goes_back_to_the_database_that_has_the_table():
     made = []
 
-    def make():
+    def make(first):
         made.append(Slow())
         return made[-1]
 
@@ -199,6 +199,27 @@ def test_a_pool_goes_back_to_the_database_that_has_the_table():
     for name in ("a", "b", "a", "b", "b", "a"):
         pool.query(name, near=[name])
     assert [set(database.asked) for database in made] == [{"a"}, {"b"}]
+
+
+def test_a_pool_looks_ahead():
+    made = []
+
+    def make(first):
+        made.append(list(first))
+        return Slow()
+
+    names = ["a", "b", "c", "d", "e"]
+    pool = Pool(make, 1, lambda wanted: names[names.index(min(wanted)) :][:2])
+    for name in names:
+        pool.query(name, near=[name])
+    assert made == [[], ["a", "b"], ["c", "d"], ["e"]]
+
+
+def test_expected_tables_are_loaded_together(opened, tmp_path):
+    data = opened(tables=tmp_path / "fresh")
+    data.expect([*ga360.SESSIONS, ga360.SPARE])
+    assert data.tried("SELECT count(*) FROM ga_sessions_2017").result.rows == (("48",),)
+    assert len(list((tmp_path / "fresh").glob("*.duckdb"))) == 3  # from the wanted one on
 
 
 def test_an_error_gives_the_database_back():

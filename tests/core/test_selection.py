@@ -43,10 +43,18 @@ def test_an_empty_section_is_read(read: Any) -> None:
 def test_every_table_that_a_section_names_is_named_once() -> None:
     assert named("vote", {"all_tables": ["a"], "per_table": {"b": True, "a": False}}) == ["a", "b"]
     assert named("link", LINK) == ["a", "b"]
-    assert named("prune", {"kept": {"x": ["c"]}}) == ["x"]
+    assert named("prune", {"kept": {"x": ["c"]}, "deleted": {"tables": ["y"]}}) == ["x"]
     assert named("refine", {"refined_schema": {"y": {}}}) == ["y"]
 
 
 def test_a_list_of_names_is_capped_and_harmless() -> None:
     assert listed(["a\n", "b"]) == r"a\u{a}, b"
     assert listed("abcdefg", " +{n}") == "a, b, c, d, e +2"
+
+
+def test_the_superset_is_what_prune_kept_fields_by_their_paths() -> None:
+    section = {
+        "kept": {"x": ["c", "d.e"], "bare": []},
+        "deleted": {"tables": [], "columns": {"x": ["d.f"]}},
+    }
+    assert superset(section) == {"x": frozenset({"c", "d.e"}), "bare": frozenset()}

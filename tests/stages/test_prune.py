@@ -414,3 +414,56 @@ def test_a_catalog_of_90_000_columns_has_no_prompt_over_the_limit():
     assert made["n_columns"] == 90_000
     assert made["n_kept_columns"] == 2_000
     assert len(orjson.dumps(made)) < 300_000
+
+
+def test_the_command_gives_shuffled_lines_the_same_section_offline(tmp_path: Path):
+    tables = [table(f"t_{n}", *(f"column_{n % 9}_{i}" for i in range(20))) for n in range(40)]
+    catalog = {
+        "kind": "catalog",
+        "v": 1,
+        "id": tables[0]["catalog"],
+        "name": "c",
+        "root": "c",
+        "dialect": "duckdb",
+    }
+    asked = {"kind": "task", "catalog": catalog["id"], "task_id": "1", "question": QUESTION}
+
+    def lines(order):
+        return b"".join(orjson.dumps(line) + b"\n" for line in (catalog, *order, asked))
+
+    def answer(body, n):
+        names = shown(body)
+        return Say(data=no(names[::2]) if is_negative(body) else yes(names[::5]))
+
+    with LlmServer(answer=answer) as server:
+        options = ["--model", "openai/test", "--base-url", server.base_url, "--cache", str(tmp_path),
+                   "--min-tokens", "1500", "--max-tokens", "2500"]  # fmt: skip
+        env = {"OPENAI_API_KEY": "x"}
+        planned = run("plan", stdin=lines(tables)).out
+        first = run("prune", *options, stdin=planned, env=env)
+        n_calls = len(server.requests)
+        shuffled = run("plan", stdin=lines(random.Random(5).sample(tables, 40))).out
+        again = run("prune", *options, "--offline", stdin=shuffled, env=env)
+        assert len(server.requests) == n_calls > 8
+    assert first.status == again.status == 0
+    assert orjson.dumps(first.tasks[0]) == orjson.dumps(again.tasks[0])
+    assert first.tasks[0]["prune"]["n_kept_tables"] < 40
+
+
+def test_a_dry_run_counts_the_calls_of_a_large_catalog():
+    tables = [table(f"t_{n}", *(f"column_{n}_{i}" for i in range(20))) for n in range(200)]
+    catalog = {
+        "kind": "catalog",
+        "v": 1,
+        "id": tables[0]["catalog"],
+        "name": "c",
+        "root": "c",
+        "dialect": "duckdb",
+    }
+    asked = task(catalog=catalog["id"])
+    stdin = b"".join(orjson.dumps(line) + b"\n" for line in (catalog, *tables, asked))
+    done = run("prune", "--model", "openai/test", "--dry-run", "--no-cache", "--stale", stdin=stdin)
+    calls = int(re.search(rb"(\d+) times", done.out).group(1))
+    assert done.status == 0
+    assert calls % 4 == 0
+    assert calls >= 8

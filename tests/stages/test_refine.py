@@ -118,7 +118,10 @@ def test_the_gap_between_sales_and_employee_is_closed_by_round_1() -> None:
 
 
 def test_round_0_sees_all_candidates_with_their_marks_and_what_was_found() -> None:
-    marks = {"region_manager": judged("region_manager", False), "sales": judged("sales", True, "amount")}
+    marks = {
+        "region_manager": judged("region_manager", False),
+        "sales": judged("sales", True, "amount"),
+    }
     found = Asked(chain.Script(first=CHOSEN), asked(SALES, marks=marks), SALES)
     said = found.first(0)
     for told in (
@@ -132,7 +135,9 @@ def test_round_0_sees_all_candidates_with_their_marks_and_what_was_found() -> No
 def test_round_1_sees_confirmed_and_remaining_columns() -> None:
     found = Asked(chain.Script(first=CHOSEN), asked(SALES), SALES, guard=0)
     said = found.first(1)
-    confirmed = said[said.index("<<<confirmed") : said.index("confirmed", said.index("<<<confirmed") + 20)]
+    confirmed = said[
+        said.index("<<<confirmed") : said.index("confirmed", said.index("<<<confirmed") + 20)
+    ]
     assert "sales: amount, region_id" in confirmed
     remaining = said[said.index("<<<candidates") :]
     assert "sold_on" in remaining
@@ -140,7 +145,10 @@ def test_round_1_sees_confirmed_and_remaining_columns() -> None:
 
 
 def test_a_mark_is_no_decision() -> None:
-    marks = {"region_manager": judged("region_manager", False), "employee": judged("employee", True, "hired")}
+    marks = {
+        "region_manager": judged("region_manager", False),
+        "employee": judged("employee", True, "hired"),
+    }
     script = chain.Script(first={"sales": ["amount"], "region_manager": ["region_id"]})
     found = Asked(script, asked(SALES, marks=marks), SALES, guard=0)
     assert set(names(found.made)) == {"sales", "region_manager"}
@@ -156,13 +164,17 @@ def test_queries_are_run_and_told_before_the_second_call(live: Data) -> None:
     sql = "SELECT count(*) AS n FROM sales s JOIN region_manager m ON s.region_id = m.region_id"
     script = chain.Script(first=CHOSEN, queries=[sql, "SELECT nothing FROM sales"])
     found = Asked(script, asked(list(live.tables)), list(live.tables), database=live)
-    assert [name_of(r) for r in found.requests] == ["refine_round0", "refine_round0", "refine_round1"]
+    assert [name_of(r) for r in found.requests] == [
+        "refine_round0",
+        "refine_round0",
+        "refine_round1",
+    ]
     assert len(found.requests[1]["messages"]) == 4
     told = found.requests[1]["messages"][-1]["content"]
     assert "n\n3" in told
     assert "error:" in told
     first = found.made["rounds"][0]
-    assert [query["res"] for query in first["queries"]][0] == "n\n3"
+    assert first["queries"][0]["res"] == "n\n3"
     assert first["status"] == "confirmed"
 
 
@@ -192,9 +204,15 @@ def test_without_data_the_model_is_told_that_no_query_was_run() -> None:
 def test_what_the_second_call_does_not_repeat_stays(live: Data) -> None:
     def answer(request: dict[str, Any], n: int) -> Any:
         if name_of(request) == "refine_round1":
-            return schema({}) | ({"declined_paths": []} if "declined" in json.dumps(request) else {})
+            return schema({}) | (
+                {"declined_paths": []} if "declined" in json.dumps(request) else {}
+            )
         again = len(request["messages"]) > 2
-        return schema({"employee": ["full_name"]}) if again else schema({"sales": ["amount"]}, ["SELECT 1 AS n"])
+        return (
+            schema({"employee": ["full_name"]})
+            if again
+            else schema({"sales": ["amount"]}, ["SELECT 1 AS n"])
+        )
 
     found = Asked(answer, asked(list(live.tables)), list(live.tables), database=live, guard=0)
     assert {("sales", "amount"), ("employee", "full_name")} <= flat(found.made)
@@ -247,7 +265,9 @@ def test_a_path_is_left_out_only_for_a_reason(reason: str, taken: bool) -> None:
 
 def test_what_nothing_joins_is_noted() -> None:
     tables = [table("sales", "amount"), table("weather", "rain")]
-    found = Asked(chain.Script(first={"sales": ["amount"], "weather": ["rain"]}), asked(tables), tables)
+    found = Asked(
+        chain.Script(first={"sales": ["amount"], "weather": ["rain"]}), asked(tables), tables
+    )
     assert found.made["unconnected"] == [["sales"], ["weather"]]
     assert any("no key leads" in note for note in found.made["notes"])
 
@@ -256,7 +276,9 @@ BAD = Say(status=400, text="no")
 
 
 @pytest.mark.parametrize("broken", [{(0, 2)}, {(0, 4)}, {(1, 2)}, {(0, 2), (1, 2)}])
-def test_a_failed_call_keeps_all_that_it_was_about(live: Data, broken: set[tuple[int, int]]) -> None:
+def test_a_failed_call_keeps_all_that_it_was_about(
+    live: Data, broken: set[tuple[int, int]]
+) -> None:
     script = chain.Script(first=CHOSEN, second={"region_manager": ["employee_id"]},
                           queries=["SELECT 1 AS n"])  # fmt: skip
 
@@ -363,7 +385,9 @@ def test_the_order_of_tables_changes_nothing() -> None:
 def test_builtin_takes_the_marks_and_joins_them_up() -> None:
     marks = {"sales": judged("sales", True, "amount"), "employee": judged("employee", True, "full_name"),
              "region_manager": judged("region_manager", False)}  # fmt: skip
-    found = Asked(None, asked(SALES, marks=marks), SALES).made
+    task = asked(SALES, marks=marks)
+    task["explore"]["meta"] = {"model": "some/model"}
+    found = Asked(None, task, SALES).made
     assert names(found) == {
         "employee": ["employee_id", "full_name"],
         "region_manager": ["region_id", "employee_id"],
@@ -374,9 +398,40 @@ def test_builtin_takes_the_marks_and_joins_them_up() -> None:
     assert "prompt" not in found["meta"]
 
 
-def test_builtin_keeps_all_columns_where_a_mark_names_none() -> None:
-    found = Asked(None, asked(SALES, marks={"sales": judged("sales", True)}), SALES).made
-    assert names(found)["sales"] == ["amount", "region_id", "sold_on"]
+def test_builtin_keeps_all_columns_where_a_model_marked_none() -> None:
+    task = asked(SALES, marks={"sales": judged("sales", True)})
+    task["explore"]["meta"] = {"model": "some/model"}
+    assert names(Asked(None, task, SALES).made)["sales"] == ["amount", "region_id", "sold_on"]
+
+
+def spare(n: int) -> list[Any]:
+    return [table(f"depot_{chr(97 + at)}", "shelf", "pallet") for at in range(n)]
+
+
+def test_builtin_narrows_marks_of_its_own_but_no_names_and_nothing_after_a_failure() -> None:
+    tables = [*SALES, *spare(12)]
+    marks = {"sales": judged("sales", True, "amount"), "employee": judged("employee", True, "full_name"),
+             "depot_a": judged("depot_a", True, "shelf")}  # fmt: skip
+    marks |= {t["name"]: judged(t["name"], False) for t in tables if t["name"] not in marks}
+    task = asked(tables, marks=marks)
+    found = Asked(None, task, tables).made
+    assert "depot_a" not in found["refined_schema"]
+    assert "full_name" in names(found)["employee"]
+    assert found["unconnected"] == []
+    task["prune"]["error"] = "1 of 4 calls failed"
+    assert "depot_a" in Asked(None, task, tables).made["refined_schema"]
+
+
+def test_builtin_follows_the_link_section() -> None:
+    tables = [*SALES, *spare(3)]
+    sure = [{"type": "rule", "words": ["x"], "weight": 1.0}]
+    entries = [{"name": t["name"], "score": 0.5, "keep": t["name"] != "employee",
+                "evidence": sure if t["name"] == "depot_b" else []} for t in tables]  # fmt: skip
+    task = asked(tables, link={"tables": entries, "columns": []})
+    found = Asked(None, task, tables).made
+    assert "depot_b" in found["refined_schema"]
+    assert "employee" not in found["refined_schema"]
+    assert "link" in found["meta"]["from"]
 
 
 def test_hostile_names_stay_inside_their_block() -> None:
@@ -391,7 +446,9 @@ def test_hostile_names_stay_inside_their_block() -> None:
 def test_instructions_in_both_languages(lang: str) -> None:
     found = Asked(chain.Script(first=CHOSEN), asked(SALES), SALES, lang=lang)
     assert found.made["meta"]["lang"] == lang
-    chinese = any("\u4e00" <= char <= "\u9fff" for char in found.requests[0]["messages"][0]["content"])
+    chinese = any(
+        "\u4e00" <= char <= "\u9fff" for char in found.requests[0]["messages"][0]["content"]
+    )
     assert chinese is (lang == "zh")
 
 

@@ -114,7 +114,9 @@ def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
 
 
 def _is_data(path: str) -> bool:
-    return not is_server(path) and Path(path).exists() and not Path(path).is_dir() and not is_ddl(path)
+    return (
+        not is_server(path) and Path(path).exists() and not Path(path).is_dir() and not is_ddl(path)
+    )
 
 
 def written(result: ScanResult) -> Iterator[Item]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonpath
 
 from stages.core.judge import chinese, segment, synonyms, words
 from stages.core.judge.question import Unit
@@ -192,7 +192,7 @@ def abbreviates(short: str, word: str) -> bool:
     """
     if len(short) < 2 or len(short) >= len(word) - 1 or short[0] != word[0]:
         return False
-    same = len(os.path.commonprefix((short, word)))
+    same = len(commonpath((short, word)))
     if same == len(short):
         return same >= 3
     at = same

@@ -27,7 +27,7 @@ LEAST_END, MOST_NAMED = 4, 400
 #: Last words of a key's name.
 KEY_WORDS = frozenset(["id", "ids", "key", "code", "no", "num", "number", "fk", "pk", "uuid", "guid", "sk", "cd", "nbr", "ref", "uid"])
 #: Single words that are the own key of too many tables to join them.
-PLAIN = frozenset("name year date month day title type index rank position language lang".split())
+PLAIN = frozenset(["name", "year", "date", "month", "day", "title", "type", "index", "rank", "position", "language", "lang"])
 #: Values shared, and the share of the smaller side, before values alone join two columns.
 LEAST_VALUES, LEAST_SHARE = 3, 0.6
 

@@ -3,6 +3,7 @@ dates, places, amounts. The question's form asks for kinds; this says who has th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -61,4 +62,4 @@ def is_person(parts: Sequence[str]) -> bool:
     """
     if any(part in _PERSON_WHOLE for part in parts):
         return True
-    return any(pair in _PERSON for pair in zip(parts, parts[1:], strict=False))
+    return any(pair in _PERSON for pair in itertools.pairwise(parts))

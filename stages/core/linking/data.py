@@ -8,8 +8,10 @@ rerun reads no data, and an offline replay needs none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +25,19 @@ from stages.core.linking.results import READ, Result, Tried, reduced
 from stages.core.records import Catalog, Table
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from stages.core.sandbox.database import Database
+    from stages.core.sandbox.gate import Checked
     from stages.core.sandbox.limits import Answer, Limits
     from stages.core.sandbox.pool import Pool
+    from stages.core.sandbox.store import Store
 
 LAYOUT = 1
 """Part of every key: raised when a change makes older results say something else."""
+
+AHEAD = 48
+"""Expected tables that are loaded together, and come with one start of a child process."""
 
 PASSING = "SqlLimit"
 """The error that another run may not meet; it is kept for replays alone."""
@@ -72,6 +81,12 @@ class Data:
         self.ways = ways or Ways()
         self._digests: dict[str, bytes] = {}
         self._executor: ThreadPoolExecutor | None = None
+        self._expected: list[str] = []
+        self._loading = threading.Lock()
+
+    def expect(self, names: Sequence[str]) -> None:
+        """Say which tables will be asked for, in about that order: they are loaded together."""
+        self._expected = list(names)
 
     @property
     def dialect(self) -> str:
@@ -91,7 +106,7 @@ class Data:
         """What comes of a statement; an error of SQL is an outcome too.
 
         Args:
-            sql: In the catalog's dialect.
+            sql: In the catalog's dialect; with ``touches``, in DuckDB's.
             touches: The tables that it reads, where it is a statement of our own that is known
                 to be well-formed; None finds them out.
         """
@@ -105,7 +120,7 @@ class Data:
             return found
         if self.ways.dry:
             return Tried(text, Result((), (), (), 0))
-        made = self._run(sql, text, tables)
+        made = self._run(sql, text, tables, "duckdb" if touches is not None else self._source)
         if self.ways.kept is not None and state is not None:
             self.ways.kept.put(key, state, made)
         return made
@@ -138,23 +153,50 @@ class Data:
     def _pool(self) -> Pool:
         from stages.core.sandbox.pool import Pool
 
-        return Pool(self._database, self.ways.size)
+        return Pool(self._database, self.ways.size, self._ahead)
+
+    def _ahead(self, wanted: Collection[str]) -> list[str]:
+        """The expected tables from the first wanted one on, loaded; none where it is not expected."""
+        places = [self._expected.index(name) for name in wanted if name in self._expected]
+        if not places:
+            return []
+        coming = self._expected[min(places) : min(places) + AHEAD]
+        by_name = {table["name"]: table for table in self.tables}
+        with self._loading:
+            for name in coming:
+                with suppress(SqlError):  # whoever asks for this table will be told
+                    self._store.file(by_name[name])
+        return coming
+
+    @cached_property
+    def _store(self) -> Store:
+        from stages.core.catalog import load_table
+        from stages.core.sandbox.limits import Limits
+        from stages.core.sandbox.store import Store, cache_folder
+
+        ways, root = self.ways, self.catalog.get("root")
+        folder, limits = ways.tables or cache_folder(), ways.limits or Limits()
+        place = Path(root) if root else None
+        return Store(place, limits, folder, load_table, ways.progress, sample=True)
 
     @cached_property
     def _gate(self) -> Database:
         """For reading statements; it never runs one."""
-        return self._database()
+        return self._database(())
 
-    def _database(self) -> Database:
+    def _database(self, first: Sequence[str]) -> Database:
+        """A database over all tables, some of which come first."""
         from stages.core.sandbox.database import Database
 
-        ways = self.ways
+        ways, wanted = self.ways, set(first)
+        tables = sorted(self.tables, key=lambda table: table["name"] not in wanted)
         return Database(
             self.catalog,
-            self.tables,
+            tables,
             limits=ways.limits,
             cache=ways.tables,
             progress=ways.progress,
+            sample=True,
         )
 
     @property
@@ -163,9 +205,14 @@ class Data:
             self._executor = ThreadPoolExecutor(self.ways.size, thread_name_prefix="winnow-sql")
         return self._executor
 
+    @cached_property
+    def _served(self) -> bool:
+        return any("url" in table.get("source", {}) for table in self.tables)
+
     @property
     def _source(self) -> str | None:
-        return None if self.dialect == "duckdb" else self.dialect
+        """The dialect to name to the sandbox; None for the own one of the files or the server."""
+        return None if self.dialect == "duckdb" or self._served else self.dialect
 
     def _understood(self, sql: str) -> tuple[str, Sequence[Table]]:
         """The statement as it will run, and the tables it reads.
@@ -173,23 +220,44 @@ class Data:
         Raises:
             SqlError: The gate refuses it.
         """
-        from stages.core.sandbox import dictionary, gate
-
         names, limits = self._gate.names, self._gate.limits
+        if self._served:
+            from stages.core.sandbox import servers
+            from stages.core.sandbox.servers import gate as there
+
+            url = servers.route(sql, None, names)
+            if url:
+                own = servers.dialect_of(url)
+                tree, notes = there.read(sql, names, limits, own, None)
+                return self._checked(
+                    sql, tree, own, lambda query: there.check(query, names, limits, notes, own)
+                )
+        from stages.core.sandbox import gate
+
         tree, notes = gate.read(sql, names, limits, self._source)
-        kind, about = dictionary.asked(tree, names)
+        return self._checked(
+            sql, tree, "duckdb", lambda query: gate.check(query, names, limits, notes)
+        )
+
+    def _checked(
+        self, sql: str, tree: exp.Expr, own: str, check: Callable[[exp.Expr], Checked]
+    ) -> tuple[str, Sequence[Table]]:
+        """A statement that was read; one about the schema stays as it came."""
+        from stages.core.sandbox import dictionary
+
+        kind, about = dictionary.asked(tree, self._gate.names)
         if kind == "tables":
             return sql, self.tables
         if isinstance(about, dict):  # DESCRIBE or SUMMARIZE of one table
             return sql, [about]
-        checked = gate.check(tree if about is None else about, names, limits, notes)
-        return (sql if kind else _plain(checked.tree, self.dialect)), checked.tables
+        found = check(tree if about is None else about)
+        return (sql if kind else _plain(found.tree, own)), found.tables
 
-    def _run(self, sql: str, text: str, tables: Sequence[Table]) -> Tried:
+    def _run(self, sql: str, text: str, tables: Sequence[Table], dialect: str | None) -> Tried:
         """Run the statement as it came: the sandbox mends it the same way, and says so."""
         try:
             near = [table["name"] for table in tables]
-            answer = self._pool.query(sql, dialect=self._source, rows=READ, near=near)
+            answer = self._pool.query(sql, dialect=dialect, rows=READ, near=near)
         except SqlError as error:
             return _failed(text, error)
         return Tried(text, reduced(answer))
@@ -236,16 +304,16 @@ class Data:
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()
 
 
-def _plain(tree: Any, dialect: str) -> str:
-    """The checked query as text; its tables without the schema that the sandbox gives them."""
+def _plain(tree: exp.Query, dialect: str) -> str:
+    """The checked query as text; over files, without the schema that the sandbox gives tables."""
     from sqlglot import exp
 
     query = tree.copy()
-    for table in query.find_all(exp.Table):
+    for table in query.find_all(exp.Table) if dialect == "duckdb" else ():
         table.set("db", None)
         if table.alias.casefold() == table.name.casefold():
             table.set("alias", None)
-    return str(query.sql(dialect=dialect, comments=False))
+    return query.sql(dialect=dialect, comments=False)
 
 
 def _failed(sql: str, error: SqlError) -> Tried:

@@ -299,9 +299,9 @@ class _Sheet:
         """The request that opens the conversation over a portion."""
         from stages.core.model import Request
 
-        load: Callable[[str], prompts.Template] = lambda role: prompts.load(
-            "refine", role, self._way.lang
-        )  # noqa: E731
+        def load(role: str) -> prompts.Template:
+            return prompts.load("refine", role, self._way.lang)
+
         user = load("user").render(
             **self._paper.blocks,
             **self._blocks,

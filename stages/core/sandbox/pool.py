@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -39,12 +39,20 @@ class Pool:
     """Databases that are made when they are first needed; safe to share between threads.
 
     Args:
-        make: Makes one more database.
+        make: Makes one more database. A child comes with the first tables that are loaded, so
+            the tables named to it are to stand first.
         size: How many there may be.
+        ahead: Names the tables that will be wanted next, given some that are wanted now and
+            that no free database has; none where that is not known.
     """
 
-    def __init__(self, make: Callable[[], Database], size: int) -> None:
-        self._make = make
+    def __init__(
+        self,
+        make: Callable[[Sequence[str]], Database],
+        size: int,
+        ahead: Callable[[Collection[str]], Sequence[str]] | None = None,
+    ) -> None:
+        self._make, self._ahead = make, ahead
         self._left = max(1, size)
         self._members: list[Member] = []
         self._free: list[Member] = []
@@ -60,9 +68,17 @@ class Pool:
     ) -> Answer:
         """As `Database.query`; ``near`` names the tables of the statement."""
         with self._member(near) as member:
-            answer = member.database.query(sql, dialect=dialect, rows=rows)
+            self._look_ahead(member, set(near) - member.held)
             member.held.update(near)
-            return answer
+            return member.database.query(sql, dialect=dialect, rows=rows)
+
+    def _look_ahead(self, member: Member, missing: set[str]) -> None:
+        """Start the database anew with the tables that come next, rather than once for each."""
+        coming = self._ahead(missing) if self._ahead is not None and missing else ()
+        if coming:
+            member.database.close()
+            member.database = self._make(coming)
+            member.held = set(coming)
 
     def close(self) -> None:
         """End all child processes; a statement that comes later starts one again."""
@@ -88,7 +104,7 @@ class Pool:
                 fitting = [member for member in self._free if near <= member.held]
                 if not fitting and self._left:
                     self._left -= 1
-                    member = Member(self._make())
+                    member = Member(self._make(()))
                     self._members.append(member)
                     return member
                 if self._free:

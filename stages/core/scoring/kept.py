@@ -90,7 +90,7 @@ def _collapse(section: Mapping[str, Any]) -> Kept:
 def _listed(section: Mapping[str, Any]) -> Kept:
     """Sections that list what survives, as a list of tables or a mapping from names."""
     listed = next(
-        section[key] for key in ("tables", "refined_schema", "survivors") if key in section
+        section[key] for key in ("tables", "refined_schema", "kept", "survivors") if key in section
     )
     tables = dict(_entries(listed))
     whole = all(columns is None for columns in tables.values())
@@ -120,7 +120,9 @@ def _columns_of(entry: Any) -> list[str] | None:
     if not isinstance(entry, Sequence) or isinstance(entry, str):
         raise TypeError
     return [
-        item if isinstance(item, str) else item.get("name") or item["column"]
+        item
+        if isinstance(item, str)
+        else item.get("name") or item.get("column_name") or item["column"]
         for item in entry
         if isinstance(item, str) or item.get("keep", True)
     ]

@@ -1,6 +1,23 @@
 """JSON in the shapes it is found in: an array of records, ``{"table", "records"}``, JSON
 lines, arrays deeper down, columns side by side, or a single object; values may be nested.
 
+What becomes a table, the first that fits:
+
+- a file of values one after the other (``.jsonl``, ``.ndjson``, or so by content): one table,
+  a row for each value; a single object is one row;
+- an array: one table, a row for each element; elements that are arrays become columns by
+  place, elements that are neither get one column;
+- arrays up to three keys deep (``{"table": …, "records": […]}``, ``{"data": {"items": […]}}``):
+  one table for each, named by the file where it names it, else by its key;
+- an object of like objects: one row each, the key in a column of its own;
+- an object of equally long arrays (pandas' column forms): one row for each place.
+
+Objects within a row stay one column: a STRUCT, with its fields by dotted path (arrays walked
+through), or a MAP where its keys are values themselves; arrays are lists. What is nested
+deeper than a type can be (`jsontypes.DEEP`) is text, with a warning; what is nested deeper than
+the reader goes is skipped, with the reason. A row may have thousands of keys: each is a column.
+Any of it may be packed with gzip or zstd.
+
 The sample is streamed (`catalog.jsonstream`) and never holds a large file; where the tables
 are in it is found by `catalog.jsonshape`, and goes into the table line's reader.
 """
