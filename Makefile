@@ -17,7 +17,7 @@ TASKS ?= examples
 DATA ?= ../shared/data
 MODEL_OPTIONS ?=
 
-.PHONY: install demo test check format generated prompts clean bench bench-model bench-linking train test-model
+.PHONY: install demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model
 
 install: $(VENV)/.installed
 
@@ -80,6 +80,9 @@ clean:
 
 bench: install
 	$(BIN)/python tools/bench_scan.py
+
+bench-columns: install
+	$(BIN)/python tools/bench_pruning.py --data $(DATA)
 
 bench-model: install
 	$(BIN)/python tools/bench_model.py

@@ -47,9 +47,7 @@ def describe(
     """The text of one task's context description.
 
     Args:
-        task: The task with its section collapse.
-        tables: The tables of its catalog, in file order.
-        catalog: The catalog, for documents and dialect.
+        task, tables, catalog: The task with its section collapse, and what it is asked of.
         form: One of `FORMATS`.
         columns: Which columns full tables show in detail, one of `COLUMNS`; the rest are
             named.
@@ -65,8 +63,8 @@ def describe(
     from stages.core.context.view import views
     from stages.core.context.words import given_up
 
-    page = _page(task, catalog, budget, tool, skip_knowledge, lang)
-    page = replace(page, tables=views(task, tables, columns))
+    empty = _page(task, catalog, budget, tool, skip_knowledge, lang)
+    page = replace(empty, tables=views(task, tables, columns))
     writer = _form(form)
     tokens_all = _tokens_all(page, tables, writer)
     fitted = fit(page, writer)

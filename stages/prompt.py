@@ -38,9 +38,7 @@ def prompt(
     """The messages for the solver of one task.
 
     Args:
-        task: The task with its section describe.
-        tables: The tables of its catalog, for those that are always kept.
-        catalog: The catalog, for the dialect, and for whether there is a task folder.
+        task, tables, catalog: The task with its section describe, and what it is asked of.
         scaffolded: Whether the task folder has a ``workdir/solver.py``.
         scaffold: Whether to explain it; None where it is there.
         tool: The name of the tool that queries; None for the one that describe named.

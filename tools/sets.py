@@ -25,8 +25,8 @@ from stages.core.records import Table
 FOLDS = 5
 #: Questions taken of each set: all where None.
 TRAIN_SETS: dict[str, int | None] = {
-    "spider-train": 1000, "spider-dev": None, "spider-syn-dev": 400, "bird-train": 2200,
-    "cspider-dev": None, "snails-native": None, "snails-regular": 300, "spider2-lite": None,
+    "spider-train": 500, "spider-dev": 700, "spider-syn-dev": 200, "bird-train": 1200,
+    "cspider-dev": 600, "snails-native": None, "snails-regular": 150, "spider2-lite": None,
 }
 MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
 
@@ -65,11 +65,16 @@ class Rows:
     table_names: list[str]
 
 
+def hash_of(text: str) -> int:
+    """A number from 0 to 255 that only the text decides."""
+    return hashlib.sha256(text.lower().encode()).digest()[0]
+
+
 def fold_of(db: str, dev: frozenset[str]) -> int:
     """The fold of a database: 0 for those of spider-dev, else by the hash of its name."""
     if db in dev:
         return 0
-    return hashlib.sha256(db.lower().encode()).digest()[0] % FOLDS
+    return hash_of(db) % FOLDS
 
 
 def dev_databases(data: Data) -> frozenset[str]:
@@ -98,6 +103,8 @@ def columns_of(
 
     The table's score stands in by the first look; see `train.columns_matrix`.
     """
+    if not case.gold_columns or hash_of(case.id) % 2:  # half of the questions are enough
+        return Columns(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=bool), [])
     likely = np.argsort(-first, kind="stable")[:4]
     places = np.unique(np.concatenate([np.flatnonzero(gold), likely]))[:12].astype(np.int32)
     rows = columns.rows_of(match, places)[:400]

@@ -36,6 +36,8 @@ SERVED = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-l
 #: Sizes of catalog that cuts are measured for: what stands for it, from, to. Sets with fewer
 #: questions of a size say nothing there.
 SIZES, LEAST_ASKED = ((5, 1, 9), (25, 10, 60), (300, 61, 10**6)), 80
+#: Folds on which columns are calibrated.
+COLUMN_FOLDS = 3
 KS = (1, 3, 5, 10, 20)
 
 
@@ -58,15 +60,17 @@ def main() -> None:
     report_cuts(rows, chances, cuts)
     if args.folds_only:
         return
-    column_fit = platt(*flat(rows, columns, [row.columns.gold for row in rows]))
-    column_chances = [logistic(column_fit[0] * score + column_fit[1]) for score in columns]
-    limits = column_cuts(rows, column_chances)
+    judged = [at for at, score in enumerate(columns) if len(score)]
+    asked, scores = [rows[at] for at in judged], [columns[at] for at in judged]
+    column_fit = platt(*flat(asked, scores, [row.columns.gold for row in asked]))
+    column_chances = [logistic(column_fit[0] * score + column_fit[1]) for score in scores]
+    limits = column_cuts(asked, column_chances)
     print("column cuts", np.array2string(limits, precision=4, suppress_small=True))
     learned = [row for row in rows if row.kind != "spider-union"]
     x, y, w = tables_matrix(learned)
     save("tables", fit(x, y, w, TABLES), rows[0].names, (slope, offset), cuts)
     x, y, w = columns_matrix(learned)
-    save("columns", fit(x, y, w, COLUMNS), rows[0].columns.names, column_fit, limits)
+    save("columns", fit(x, y, w, COLUMNS), asked[0].columns.names, column_fit, limits)
 
 
 def gathered(data: Data, small: bool) -> list[Rows]:
@@ -76,8 +80,8 @@ def gathered(data: Data, small: bool) -> list[Rows]:
     if small:
         limits |= {"bird-train": 800, "spider-train": 400, "spider-syn-dev": 200, "spider-dev": 400, "cspider-dev": 500, "snails-regular": 100}
     rows = list(single(data, limits))
-    rows += merged(data, 20 if small else 25, 40)
-    rows += union(data, 400 if small else 500)
+    rows += merged(data, 10 if small else 16, 40)
+    rows += union(data, 250)
     print(f"{len(rows)} questions in {time.monotonic() - start:.0f} s", file=sys.stderr)
     return rows
 
@@ -89,11 +93,11 @@ def held_out(rows: Sequence[Rows], columns_too: bool) -> tuple[list[Array], list
     for fold in range(FOLDS):
         learned = [row for row in rows if row.fold != fold and row.kind != "spider-union"]
         by_table = fit(*tables_matrix(learned), TABLES)
-        by_column = fit(*columns_matrix(learned), COLUMNS) if columns_too else None
+        by_column = fit(*columns_matrix(learned), COLUMNS) if columns_too and fold < COLUMN_FOLDS else None
         for at, row in enumerate(rows):
             if row.fold == fold:
                 tables[at] = raw(by_table, row.x)
-                if by_column is not None:
+                if by_column is not None and len(row.columns.gold):
                     columns[at] = raw(by_column, row.columns.x)
     return tables, columns
 
@@ -125,9 +129,9 @@ def kept_places(row: Rows, rng: np.random.Generator) -> Array:
 
 
 def columns_matrix(rows: Sequence[Rows]) -> tuple[Array, Array, Array]:
-    """Rows to learn columns from: every second question is enough."""
+    """Rows to learn columns from."""
     weights = weight_of(rows)
-    asked = [row for row in rows if row.columns.gold.any()][::2]
+    asked = [row for row in rows if row.columns.gold.any()]
     x = np.concatenate([row.columns.x for row in asked])
     y = np.concatenate([row.columns.gold for row in asked])
     w = np.concatenate([np.full(len(row.columns.gold), weights[row.kind]) for row in asked])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.linking.evidence import by_evidence, cut
@@ -247,6 +247,7 @@ def restricted(sample, shown):
     return Said(frozenset(sample.whole & shown.keys()), columns)
 
 
+@settings(deadline=None, max_examples=60)
 @given(SIDES, SIDES)
 def test_what_no_negative_sample_named_is_never_deleted(negatives, positives):
     kept = left(*part_votes(negatives, positives)).kept
@@ -256,6 +257,7 @@ def test_what_no_negative_sample_named_is_never_deleted(negatives, positives):
             assert column in kept[table_]
 
 
+@settings(deadline=None, max_examples=60)
 @given(SIDES, SIDES)
 def test_what_any_positive_sample_named_is_kept(negatives, positives):
     kept = left(*part_votes(negatives, positives)).kept
@@ -263,6 +265,7 @@ def test_what_any_positive_sample_named_is_kept(negatives, positives):
         assert all(column in kept[name] for name, column in sample.columns)
 
 
+@settings(deadline=None, max_examples=60)
 @given(SIDES, SIDES, st.data())
 def test_one_more_negative_sample_never_deletes_more(negatives, positives, data):
     fewer = left(*part_votes(negatives, positives))
@@ -274,6 +277,7 @@ def test_one_more_negative_sample_never_deletes_more(negatives, positives, data)
 SCORES = st.fixed_dictionaries({name: st.floats(0, 1) for name in SHOWN})
 
 
+@settings(deadline=None, max_examples=60)
 @given(SIDES, SIDES, SCORES, st.integers(0, 9), st.data())
 def test_faults_only_enlarge_the_result(negatives, positives, scores, budget, data):
     """Over batches, failed calls of any kind, and the cut by budget after it."""

@@ -45,6 +45,20 @@ POSTGRES = [
     "SELECT (('{file}'::text)).pg_read_file FROM customers LIMIT 1",
     "SELECT (x.f).pg_read_file FROM (SELECT '{file}'::text AS f) x",
     "SELECT CAST('{file}' AS text).pg_read_file",
+    "SELECT g.pg_read_file FROM unnest(ARRAY['{file}']) AS g",
+    "SELECT g.pg_read_file FROM string_to_table('{file}', ',') AS g",
+    "SELECT G.\"pg_read_file\" FROM string_to_table('{file}', ',') AS g",
+    "SELECT unnest.pg_read_file FROM unnest(ARRAY['{file}'])",
+    "SELECT string_to_table.pg_read_file FROM string_to_table('{file}', ',')",
+    "SELECT g.pg_read_file FROM unnest(ARRAY['{file}']) g, (SELECT 1 AS pg_read_file) z",
+    "SELECT g.pg_read_file FROM customers, LATERAL unnest(ARRAY['{file}']) g",
+    "SELECT g.pg_read_file FROM ROWS FROM (unnest(ARRAY['{file}'])) g",
+    "SELECT (SELECT g.pg_read_file FROM unnest(ARRAY['{file}']) g) FROM unnest(ARRAY[1]) g(pg_read_file)",
+    "SELECT 1 FROM unnest(ARRAY['{file}']) g ORDER BY g.pg_read_file",
+    "SELECT g.pg_sleep FROM generate_series(60, 60) g",
+    "SELECT (g).pg_read_file FROM unnest(ARRAY['{file}']) g",
+    "SELECT g.lo_import FROM unnest(ARRAY['{file}']) g",
+    "WITH RECURSIVE x AS (SELECT g.pg_read_file FROM unnest(ARRAY['{file}']) g) SELECT * FROM x",
     "SELECT pg_read_binary_file('{file}')",
     "SELECT * FROM pg_read_file('{file}')",
     "SELECT * FROM pg_ls_dir('{folder}')",
@@ -224,7 +238,7 @@ def attacked(request, shop_server):
     file.chmod(0o644)
     folder.chmod(0o777)
     result = scan_server(shop_server.url(request.param))
-    tables = [table for table in result.tables if table["name"] not in ("secret", "slow")]
+    tables = [table for table in result.tables if table["name"] != "secret"]
     with Database(result.catalog, tables, limits=Limits(seconds=2.0)) as database:
         yield shop_server, database, folder, file
 
@@ -266,6 +280,8 @@ def test_the_list_would_do_harm_without_the_gate(shop_server):
     if shop_server.kind == "postgresql":
         for sql in (f"SELECT pg_read_file('{file}')", f"SELECT ('{file}'::text).pg_read_file"):
             assert FILE_MARKER in str(shop_server.run(sql))
+        whole = f"SELECT g.pg_read_file FROM unnest(ARRAY['{file}']) AS g"
+        assert FILE_MARKER in str(shop_server.run(whole))
         assert MARKER in str(
             shop_server.run("SELECT query_to_xml('SELECT * FROM secret', true, true, '')")
         )

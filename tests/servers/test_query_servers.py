@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from stages.core.catalog.raw import ScanOptions
-from stages.core.catalog.servers import scan_server
+from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlRefused
 from stages.core.sandbox import Database, Limits
 from tests.servers.conftest import PASSWORD
@@ -24,7 +24,7 @@ def open_database():
     opened = []
 
     def make(server, user="boss", options=None, **limits):
-        result = scan_server(server.url(user), options)
+        result = scan_server(server.url(user), options, ServerOptions(sample=False))
         database = Database(result.catalog, result.tables, limits=Limits(**limits))
         opened.append(database)
         return database

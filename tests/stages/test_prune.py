@@ -467,3 +467,11 @@ def test_a_dry_run_counts_the_calls_of_a_large_catalog():
     assert done.status == 0
     assert calls % 4 == 0
     assert calls >= 8
+
+
+def test_a_chinese_question_is_asked_about_in_chinese():
+    question = "2017 年哪个流量来源的交易收入最高?"
+    made, requests = ask(sides(no(["unrelated_table"])), sessions(), of=task(question=question))
+    assert made["meta"]["lang"] == "zh"
+    assert "unrelated_table" not in made["kept"]
+    assert all("## 要做的事" in body["messages"][1]["content"] for body in requests)

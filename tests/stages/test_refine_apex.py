@@ -113,13 +113,14 @@ def test_a_task_that_passes_through_with_its_schema_is_in_the_file(tmp_path: Pat
     assert list(json.loads(target.read_bytes())) == ["one", "two"]
 
 
-def test_a_dry_run_writes_no_file(tmp_path: Path) -> None:
+def test_a_dry_run_counts_two_calls_a_task_and_writes_no_file(tmp_path: Path) -> None:
     target = tmp_path / "apex.json"
     done = run(
         "refine", "--apex", str(target), "--model", "openai/test", "--dry-run",
         stdin=lines(tmp_path / "task"), env={"XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.status == 0, done.err
+    assert b"2 tasks would ask openai/test 4 times" in done.out
     assert not target.exists()
 
 

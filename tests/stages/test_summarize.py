@@ -237,3 +237,12 @@ def test_builtin_roles_come_from_keys_and_words(question, sales, bridge, target,
     assert set(made["roles"]["employee"]) == target
     assert joins in made["table_functions"]["region_manager"]
     assert "sales.region_id = region_manager.region_id" in made["query_specific_content_analysis"]
+
+
+def test_a_chinese_question_is_asked_about_in_chinese():
+    tables, of = many()
+    of["question"] = "2017 年哪个流量来源的交易收入最高?"
+    made, requests = ask(good, tables, of=of, max_tokens=3000)
+    assert made["meta"]["lang"] == "zh"
+    assert made["query_specific_content_analysis"] == "Merged."
+    assert all("## 逻辑计划" in body["messages"][1]["content"] for body in requests)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 _INT = r"\ *+-?(?:0|[1-9][0-9]*+)\ *+"
 _REAL = (
@@ -53,33 +53,33 @@ def text_type(values: Collection[str]) -> str:
     >>> text_type({"1", "-20"}), text_type({"1", "2.5"}), text_type({"007", "1"})
     ('BIGINT', 'DOUBLE', 'VARCHAR')
     """
-    if not values or not all(map(_FIRST.match, values)):
-        return "VARCHAR"
     joined = "\n".join(values) + "\n"
+    if not values or not _FIRST.match(joined):  # most columns of words end here
+        return "VARCHAR"
     for kind, pattern in _ALL.items():
         if pattern.fullmatch(joined):
-            return _checked(kind, values)
+            alone = joined.count("\n") == len(values)  # no cell holds a line end
+            return _checked(kind, values, joined) if alone else "VARCHAR"
     return "VARCHAR"
 
 
-def _checked(kind: str, values: Collection[str]) -> str:
+def _checked(kind: str, values: Collection[str], joined: str) -> str:
     """The type that texts are shaped like, if it holds all of them."""
-    if any("\n" in value for value in values):
-        return "VARCHAR"
     if kind == "BIGINT":
         return _whole(values)
     if kind == "DOUBLE":
-        return _real(values)
+        return _real(values, joined)
     if kind in ("BOOLEAN", "TIME"):
         return kind
     return kind if all(map(_is_day, {value[:10] for value in values})) else "VARCHAR"
 
 
-def _whole(values: Iterable[str]) -> str:
+def _whole(values: Collection[str]) -> str:
     """Narrowest type that holds whole numbers exactly."""
-    if max(map(len, values)) < 19:
+    longest = max(map(len, values))
+    if longest < 19:
         return "BIGINT"
-    if max(map(len, values)) > 45:
+    if longest > 45:
         return "VARCHAR"
     numbers = [int(value) for value in values]
     low, high = min(numbers), max(numbers)
@@ -88,13 +88,15 @@ def _whole(values: Iterable[str]) -> str:
     return "HUGEINT" if low > -_HUGE and high < _HUGE else "VARCHAR"
 
 
-def _real(values: Collection[str]) -> str:
+def _real(values: Collection[str], joined: str) -> str:
     """DOUBLE, unless a whole number among them would be rounded, one overflows, or none is
     a number at all."""
-    risky = [value for value in values if len(value) > 15 or "e" in value or "E" in value]
-    if not all(map(_fits, risky)) or not any(map(_DIGIT.search, values)):
+    if not _DIGIT.search(joined):
         return "VARCHAR"
-    return "DOUBLE"
+    if max(map(len, values)) <= 15 and "e" not in joined and "E" not in joined:
+        return "DOUBLE"
+    risky = [value for value in values if len(value) > 15 or "e" in value or "E" in value]
+    return "DOUBLE" if all(map(_fits, risky)) else "VARCHAR"
 
 
 def _fits(value: str) -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from stages.core.catalog import jsontypes
 
 if TYPE_CHECKING:
     import duckdb
+
+    _Children = list[tuple[str, duckdb.sqltypes.DuckDBPyType]]
 
 Structure: TypeAlias = Any
 _LONG_NUMBER = r"[:,\[-][0-9]{16,}[],}]"
@@ -39,12 +41,11 @@ class Map:
 def of_type(kind: duckdb.sqltypes.DuckDBPyType) -> Structure:
     """Structure that a DuckDB type stands for."""
     spelt = str(kind)
-    if kind.id == "struct":
-        return {name: of_type(inner) for name, inner in kind.children}
-    if kind.id == "map":
-        return Map(of_type(dict(kind.children)["value"]))
-    if kind.id == "list":
-        return [of_type(dict(kind.children)["child"])]
+    if kind.id in ("struct", "map", "list"):
+        inner = {name: of_type(child) for name, child in cast("_Children", kind.children)}
+        if kind.id == "struct":
+            return inner
+        return Map(inner["value"]) if kind.id == "map" else [inner["child"]]
     return spelt if spelt in ("BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR") else "JSON"
 
 

@@ -12,8 +12,8 @@ from stages.core.judge.kinds import KINDS
 from stages.core.judge.match import Match, strongest
 from stages.core.judge.postings import Floats, Ints, Postings, counted
 
-#: Likeness from which a match is the word itself and no variant.
-EXACT = 0.99
+#: Likeness from which a match is the word itself and no variant; from which it says anything.
+EXACT, LEAST = 0.99, 0.6
 
 
 def table_features(match: Match) -> dict[str, Floats]:
@@ -169,7 +169,8 @@ def _group(match: Match) -> dict[str, Floats]:
 def _asked(match: Match) -> dict[str, Floats]:
     """The question's form beside what kinds of column the table has."""
     asked, n = match.question, len(match.candidates)
-    met = {unit.text.lower() for unit, idf in zip(asked.units, match.idf, strict=True) if idf > 0}
+    named = np.maximum(match.table["tname"], match.table["cname"]).max(axis=1, initial=0.0)
+    met = {unit.text.lower() for unit, best in zip(asked.units, named, strict=True) if best > LEAST}
     unknown = [run for run in asked.named if run.lower().split()[0] not in met]
     people = sum(1 for run in unknown if len(run.split()) in (2, 3))
     flags = {

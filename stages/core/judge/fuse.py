@@ -31,6 +31,11 @@ WEIGHTS = {
 }
 
 
+#: Channels without which keys say nothing about tables, and features of routing by first scores.
+GRAPH = frozenset({"neighbour", "key"})
+GROUPED = ("group_best", "group_sum", "group_best_rank", "group_sum_rank")
+
+
 def first_look(features: Mapping[str, Floats]) -> Floats:
     """Scores from 0 to 1 by hand-set weights: what the look along the keys starts from."""
     raw = np.sum([features[name] * weight for name, weight in WEIGHTS.items()], axis=0)
@@ -38,9 +43,15 @@ def first_look(features: Mapping[str, Floats]) -> Floats:
     return made
 
 
-def look_again(match: Match, features: dict[str, Floats]) -> dict[str, Floats]:
+def look_again(
+    match: Match, features: dict[str, Floats], without: frozenset[str] = frozenset()
+) -> dict[str, Floats]:
     """The features of the first look, and those that the key graph adds to them."""
-    return features | graph_features(first_look(features), beside(match))
+    if "routing" in without:
+        nothing = {name: np.zeros_like(v) for name, v in features.items() if name.startswith("group_")}
+        features = features | nothing
+    made = features | graph_features(first_look(features), beside(match, not without & GRAPH))
+    return made | ({name: np.zeros_like(made[name]) for name in GROUPED} if "routing" in without else {})
 
 
 def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> Floats:
@@ -49,10 +60,11 @@ def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> 
     Tables that are no candidates stay below all candidates, in the order of the first score;
     parts of a family that has candidates share the least of those.
     """
-    features = look_again(match, table_features(match))
+    features = look_again(match, table_features(match), without)
     held = trees.model("tables")
     own = held.probabilities(features) if held else features["p"]
-    scores = (1e-4 * match.first / (1.0 + match.first)).astype(np.float32)
+    least_own = float(own.min(initial=1.0))
+    scores = (0.5 * least_own * match.first / (1.0 + match.first)).astype(np.float32)
     if len(match.candidates) < len(scores):
         families = match.index.family
         least = np.full(int(families.max()) + 1, np.inf, dtype=np.float32)

@@ -12,6 +12,8 @@ from stages.core.judge.features import rank_of
 from stages.core.judge.match import Match, strongest
 from stages.core.judge.postings import Floats, Ints
 
+NOWHERE = np.zeros(0, dtype=np.int32)
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -35,17 +37,20 @@ class Beside:
     kin: Ints
 
 
-def beside(match: Match) -> Beside:
-    """Renumber neighbours and databases to the candidates."""
+def beside(match: Match, keys: bool = True) -> Beside:
+    """Renumber neighbours and databases to the candidates; without ``keys`` no table has any."""
     local = np.full(len(match.index.names), -1, dtype=np.int32)
     local[match.candidates] = np.arange(len(match.candidates), dtype=np.int32)
-    near = tuple(found[found >= 0] for found in (local[match.index.near[at]] for at in match.candidates))
+    near = tuple(
+        found[(found >= 0) & keys] for found in (local[match.index.near[at]] for at in match.candidates)
+    )
+    distances = match.index.distances if keys else Distances((NOWHERE,) * len(match.index.names))
     _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
     own = strongest({name: matrix[:, match.candidates] for name, matrix in match.table.items()})
     total = float(match.idf.sum()) or 1.0
     return Beside(
         near, group, (own * match.idf[:, None] / total).astype(np.float16),
-        match.candidates, match.index.distances, _alike(match),
+        match.candidates, distances, _alike(match),
         np.unique(match.index.kin[match.candidates], return_inverse=True)[1],
     )
 

@@ -18,6 +18,7 @@ from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kinds_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
+from stages.core.judge.values import is_plain_number
 
 if TYPE_CHECKING:
     from stages.core.records import Column, Table
@@ -139,8 +140,9 @@ def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[i
         draft.add("cdesc", at, _text_terms(described, comment, nested))
     for value in column.get("examples", ())[:MOST_VALUES]:
         low = value[:MOST_LETTERS].lower().strip()
-        if low and not low.replace(".", "").replace("-", "").isdigit():
+        if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
+        if low and not low.replace(".", "").replace("-", "").isdigit():
             draft.once("value", at, low, _value_terms)
 
 

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 KINDS = ("person", "name", "date", "place", "amount", "text", "keys")
-_PERSON = [("first", "name"), ("last", "name"), ("full", "name"), ("given", "name"), ("sur", "name"), ("family", "name"), ("middle", "name")]
+_PERSON = frozenset(
+    (first, second)
+    for names, others in (
+        ("first last full given sur family middle", "name"), ("name", "first last"),
+        ("person player customer employee actor author student patient driver staff", "name"),
+    )
+    for first in names.split()
+    for second in others.split()
+)
 _PERSON_WHOLE = frozenset(["firstname", "lastname", "fullname", "fname", "lname", "surname", "forename", "givenname", "姓名", "username", "playername"])
 _SETS = {
     "name": frozenset(["name", "title", "label", "名称", "姓名", "简称"]),
@@ -60,6 +68,6 @@ def is_person(parts: Sequence[str]) -> bool:
     >>> is_person(("first", "name")), is_person(("city",))
     (True, False)
     """
-    if any(part in _PERSON_WHOLE for part in parts):
+    if any(part in _PERSON_WHOLE for part in parts) or tuple(parts) in {("first",), ("last",)}:
         return True
     return any(pair in _PERSON for pair in itertools.pairwise(parts))

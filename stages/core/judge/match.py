@@ -17,6 +17,7 @@ from stages.core.judge.index import FIELDS, Index
 from stages.core.judge.keys import last_name
 from stages.core.judge.postings import Floats, Ints, Postings
 from stages.core.judge.question import Question
+from stages.core.judge.values import whole_values
 
 #: What a match in a field says about the table, for the first score only.
 FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6}
@@ -68,7 +69,7 @@ def meet(
         for name in FIELDS
     }
     idf = _idf(strongest(table))
-    exact = whole_values(question, index) if "value" not in without else {}
+    exact = whole_values(question, index.values) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
     first = _first(table, idf, index, exact, spelled)
     when, which = part_hits(index, question)
@@ -217,17 +218,6 @@ def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
                 when[at] = 1.0 if dates.overlaps(part, question.times) else -1.0
             which[at] = float(not question.numbers.isdisjoint(digits))
     return when, which
-
-
-def whole_values(question: Question, index: Index) -> dict[int, str]:
-    """Columns in which a quoted string or a run of the question's words was seen whole."""
-    found: dict[int, str] = {}
-    for low, written in {**question.spans, **question.quoted}.items():
-        holders = index.values.get(low, ())
-        if 0 < len(holders) <= 40:
-            for column in holders:
-                found.setdefault(column, written)
-    return found
 
 
 def spelled_out(question: Question, index: Index) -> dict[int, str]:

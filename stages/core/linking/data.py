@@ -71,13 +71,14 @@ class Data:
 
     Args:
         catalog: The catalog line.
-        tables: Its table lines.
+        tables: Its table lines; their order changes nothing.
         ways: How the data is read.
     """
 
     def __init__(self, catalog: Catalog, tables: Sequence[Table], ways: Ways | None = None) -> None:
         self.catalog = catalog
-        self.tables = tables
+        # Messages and SHOW TABLES list tables: the order of lines must not tell in them.
+        self.tables = sorted(tables, key=lambda table: table["name"])
         self.ways = ways or Ways()
         self._digests: dict[str, bytes] = {}
         self._executor: ThreadPoolExecutor | None = None

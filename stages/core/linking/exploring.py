@@ -163,7 +163,7 @@ class Talk:
 
         request = Request(tuple(self.messages), schema, name)
         reply = await self.model.ask(request, timeout=self.terms.timeout)
-        content = _encodable(json.dumps(reply.data, ensure_ascii=False))
+        content = _encodable(json.dumps(reply.data, ensure_ascii=False, sort_keys=True))
         self.messages.append({"role": "assistant", "content": content})
         return reply.data
 

@@ -137,7 +137,7 @@ def match_statement(table: Table, columns: Sequence[str], values: Sequence[str])
     """Values of text columns that are one of those given, without regard to case."""
     source = quote(table["name"])
     listed = " UNION ALL ".join(
-        f"SELECT 'c{at}' AS name, {sql_name(table, name)} AS value FROM {source}"
+        f"SELECT 'c{at}' AS name, CAST({sql_name(table, name)} AS VARCHAR) AS value FROM {source}"
         for at, name in enumerate(columns)
     )
     wanted = ", ".join(_text(value) for value in values)

@@ -179,10 +179,14 @@ def _halves(batch: Batch) -> list[Batch]:
     if len(parts) > 1:
         middle = len(parts) // 2
         return [Batch(parts[:middle]), Batch(parts[middle:])]
-    for along in ("tables", "columns"):
-        places: range = getattr(parts[0], along)
-        if len(places) > 1:
-            middle = len(places) // 2
-            pieces = (places[:middle], places[middle:])
-            return [Batch((replace(parts[0], **{along: piece}),)) for piece in pieces]
+    part = parts[0]
+    if len(part.tables) > 1:
+        return [Batch((replace(part, tables=half),)) for half in _two(part.tables)]
+    if len(part.columns) > 1:
+        return [Batch((replace(part, columns=half),)) for half in _two(part.columns)]
     return []
+
+
+def _two(places: range) -> tuple[range, range]:
+    middle = len(places) // 2
+    return places[:middle], places[middle:]

@@ -110,7 +110,7 @@ class Database:
             return columns, None
         quoted = table["name"].replace('"', '""')
         sql = f'SELECT * FROM "{quoted}" LIMIT {FIRST_ROWS}'
-        return columns, self.query(sql, dialect="duckdb")
+        return columns, replace(self.query(sql, dialect="duckdb"), repairs=())
 
     def has_data(self, table: Table) -> bool:
         """Whether rows of the table can be asked for; not so in a catalog made from DDL."""

@@ -22,11 +22,14 @@ from stages.core.sandbox.gate import FUNCTIONS_ONLY, Checked
 from stages.core.sandbox.grammar import Functions
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
+from stages.core.sandbox.servers import whole_rows
 from stages.core.sandbox.tables import Resolver
 
 _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
 """Strings with escapes of their own, which two readers may take apart differently."""
 _SHOW = re.compile(r"\s*SHOW\s+(?:ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
+_OBJECT = re.compile(r"(?:^|\.)\W*reg", re.IGNORECASE)
+"""Types such as regclass, whose values are looked up in the server's own tables."""
 _NEEDS_ARGUMENTS = {"unix_timestamp": 1, "age": 2}
 """Functions that read the clock when they are given less."""
 
@@ -100,6 +103,8 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
     frozen = clock.freeze(holder, limits.clock)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
+    if dialect == "postgres":
+        whole_rows.refuse(query)
     resolver = _Resolver(names, dialect)
     resolver.resolve(query)
     if resolver.references > limits.tables:
@@ -141,7 +146,7 @@ def _refuse_syntax(query: exp.Query) -> None:
             raise SqlRefused("an assignment refused", hint="use WITH for what is needed twice")
         if isinstance(node, _ESCAPED):
             raise SqlRefused("a string with a prefix refused", hint="write a plain string in '…'")
-        if isinstance(node, exp.DataType) and node.sql().upper().startswith("REG"):
+        if isinstance(node, exp.DataType) and _OBJECT.search(node.sql()):
             raise SqlRefused("a cast to an object identifier refused", hint="cast to text")
 
 

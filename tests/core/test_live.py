@@ -1,0 +1,78 @@
+"""Handing a catalog's data to the stages that want it."""
+
+from __future__ import annotations
+
+import pytest
+
+from stages.core.lines import Library
+from stages.core.linking.data import Data
+from stages.core.live import AWAKE, Live, live
+from tests import ga360
+from tests.test_house import imported
+from tests.tools import run
+
+
+def asked_of(lines):
+    """The tasks of lines, with their catalogs."""
+    import io
+
+    items = Library().read([(io.BytesIO(lines), "lines")])
+    return [item for item in items if hasattr(item, "task")]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    return ga360.lines(ga360.write(tmp_path / "task"))
+
+
+def test_one_data_for_all_tasks_of_a_catalog(lines, tmp_path):
+    *head, task = lines.splitlines(keepends=True)
+    first, second = asked_of(b"".join([*head, task, task.replace(b"sf_bq009", b"other")]))
+    with live({"cache": str(tmp_path)}) as opened:
+        assert isinstance(opened.of(first), Data)
+        assert opened.of(first) is opened.of(second)
+
+
+def test_a_catalog_without_data_has_none(lines):
+    (asked,) = asked_of(lines.replace(b'"source":', b'"was_source":'))
+    assert Live({"no_cache": True}).of(asked) is None
+
+
+def test_only_the_latest_catalogs_stay_awake(lines, tmp_path):
+    opened, rested = Live({"no_cache": True}), []
+    for number in range(AWAKE + 2):
+        (asked,) = asked_of(lines)
+        data = opened.of(asked)
+        data.rest = lambda number=number: rested.append(number)
+    assert set(rested) == {0, 1}
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("common", "place"),
+    [
+        ({"no_cache": True}, None),
+        ({"cache": "folder"}, "folder"),
+        ({"cache": "kept.jsonl"}, "winnow"),
+        ({}, "winnow"),
+    ],
+)
+def test_where_results_are_kept(common, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = Live(common).ways.kept
+    assert (kept.path.parent.name if kept else None) == place
+
+
+def test_link_searches_the_data_only_when_asked(lines, tmp_path):
+    done = run("link", "--values", stdin=lines, env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.status == 0, done.err
+    assert "sqlglot" in imported(["link", "--values"], lines)
+    assert not imported(["link"], lines) & {"duckdb", "sqlglot"}
+
+
+def test_values_of_a_catalog_without_data_are_refused(lines, tmp_path):
+    bare = lines.replace(b'"source":', b'"was_source":')
+    done = run("link", "--values", stdin=bare, env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.status == 1
+    assert "--values needs data" in done.err

@@ -1,0 +1,158 @@
+"""The gate for servers, without a server: what is let through, and what is sent then."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from stages.core.errors import SqlError, SqlLimit, SqlRefused
+from stages.core.sandbox.limits import Limits
+from stages.core.sandbox.names import Names
+from stages.core.sandbox.servers import gate, route, shape
+from tests.servers.test_attacks_servers import MYSQL, POSTGRES
+
+
+def table(name, schema, *columns, url="postgresql://u@h/d", **more):
+    return {
+        "kind": "table", "catalog": "c", "name": name, "describe_key": f"{schema}.{name}",
+        "source": {"kind": "x", "url": url, "reader": {"schema": schema, "name": name.upper()}},
+        "columns": [{"name": c, "type": "VARCHAR"} for c in columns], **more,
+    }  # fmt: skip
+
+
+NAMES = Names(
+    [
+        table("customers", "public", "id", "Full Name", "balance", primary_key=["id"]),
+        table("orders", "public", "id", "total", rows={"count": 10_000_000, "how": "estimate"}),
+    ]
+)
+HARMFUL = {
+    "pg_read_file", "load_file", "sleep", "benchmark", "pg_sleep", "query_to_xml", "secret", "pg_authid",
+    "lo_import", "outfile", "dumpfile", "set_config", "get_lock", "nextval", "ts_stat",
+}  # fmt: skip
+
+
+def sent(sql, dialect="postgres", source=None, names=NAMES):
+    tree, notes = gate.read(sql, names, Limits(), dialect, source)
+    checked = gate.check(tree, names, Limits(), notes, dialect)
+    return checked.tree.sql(dialect=dialect, comments=False)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attack"),
+    [("postgres", sql) for sql in POSTGRES] + [("mysql", sql) for sql in MYSQL],
+)
+def test_no_attack_is_sent(dialect, attack):
+    try:
+        text = sent(attack, dialect)
+    except SqlError:
+        return
+    tree, _ = gate.read(text, NAMES, Limits(), dialect)
+    words = {
+        node.name.lower() for node in tree.walk() if isinstance(node, exp.Func | exp.Identifier)
+    }
+    assert isinstance(tree, exp.Query)
+    assert not words & HARMFUL
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("SELECT id FROM customers", 'SELECT id FROM "public"."CUSTOMERS" AS "customers"'),
+        ("SELECT c.id FROM public.customers c", 'SELECT c.id FROM "public"."CUSTOMERS" AS c'),
+        ("SELECT 1 -- x\n", "SELECT 1"),
+        ("SELECT /* x */ 1", "SELECT 1"),
+        (
+            "WITH customers AS (SELECT 1) SELECT * FROM customers",
+            "WITH customers AS (SELECT 1) SELECT * FROM customers",
+        ),
+        (
+            'SELECT "full name" FROM customers',
+            'SELECT "Full Name" FROM "public"."CUSTOMERS" AS "customers"',
+        ),
+    ],
+)
+def test_what_is_sent(sql, text):
+    assert sent(sql) == text
+
+
+def test_hidden_columns_are_out_of_reach():
+    hidden = table("customers", "public", "id", "mail")
+    hidden["columns"][1]["hidden"] = True
+    assert sent("SELECT * FROM customers c", names=Names([hidden])) == (
+        'SELECT * FROM (SELECT "id" FROM "public"."CUSTOMERS") AS c'
+    )
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT g.pg_read_file FROM unnest(ARRAY['x']) g",
+        "SELECT (x).y FROM customers x",
+        "SELECT 1 OPERATOR(pg_catalog.+) 1",
+        "SELECT 'a'::pg_catalog.regclass",
+        "SELECT E'a'",
+        "SELECT unix_timestamp()",
+        "SELECT age(now())",
+    ],
+)
+def test_syntax_of_postgres_that_is_refused(sql):
+    try:
+        text = sent(sql)
+    except SqlRefused:
+        return
+    assert "now" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT g.g FROM generate_series(1, 2) g", "SELECT g.i FROM unnest(ARRAY[1]) g(i)"]
+)
+def test_columns_of_functions_are_let_through(sql):
+    assert sent(sql)
+
+
+def test_limits():
+    with pytest.raises(SqlLimit):
+        sent("SELECT " + "1, " * 10_000 + "1")
+    with pytest.raises(SqlLimit):
+        sent("SELECT 1 FROM " + ", ".join(f"customers c{at}" for at in range(65)))
+
+
+def order_of(sql, positions=(1, 2)):
+    tree, notes = gate.read(sql, NAMES, Limits(), "postgres")
+    made = shape.shaped(gate.check(tree, NAMES, Limits(), notes, "postgres"), positions, 51)
+    return made.query.sql(dialect="postgres").partition(" ORDER BY ")[2], made.note
+
+
+@pytest.mark.parametrize(
+    ("sql", "order", "free"),
+    [
+        ("SELECT id, balance FROM customers", '"id" LIMIT 51', False),
+        ("SELECT id, total FROM orders", "", True),
+        ("SELECT id, count(*) FROM orders GROUP BY id", "1, 2 LIMIT 51", False),
+        ("SELECT id, total FROM orders ORDER BY total LIMIT 5", "total, 1, 2 LIMIT 5", False),
+        ("SELECT DISTINCT id, total FROM orders", "1, 2 LIMIT 51", False),
+    ],
+)
+def test_rows_get_a_full_order_where_that_is_cheap(sql, order, free):
+    text, note = order_of(sql)
+    assert text == order
+    assert bool(note) == free
+
+
+@pytest.mark.parametrize(
+    ("sql", "url"),
+    [
+        ("SELECT * FROM customers", "postgresql://u@h/d"),
+        ("SELECT * FROM local", ""),
+        ("SELECT 1", ""),
+        ("SELECT `x` FROM `far`", "mysql://u@h/d"),
+    ],
+)
+def test_a_statement_goes_where_its_tables_are(sql, url):
+    local = {"kind": "table", "catalog": "c", "name": "local", "describe_key": "l.csv", "columns": [],
+             "source": {"kind": "csv", "path": "l.csv"}}  # fmt: skip
+    names = Names([*NAMES.tables, local, table("far", "s", "x", url="mysql://u@h/d")])
+    assert route(sql, None, names) == url
+    with pytest.raises(SqlRefused, match="different places"):
+        route("SELECT * FROM local, customers", None, names)
