@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -55,6 +56,11 @@ class Registry(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise ClosedPipe from None
+        except click.UsageError as error:
+            if error.ctx is None and ctx.invoked_subcommand:
+                called = self.get_command(ctx, ctx.invoked_subcommand)
+                error.ctx = click.Context(called or self, ctx, ctx.invoked_subcommand)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in pipeline order."""
@@ -98,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def status(argv: list[str]) -> int:
     """Run one command; the exit status instead of an exception, whatever happens."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not know every script
     try:
         winnow.main(args=argv, prog_name="winnow", standalone_mode=False)
         if sys.stdout is not None:

@@ -11,6 +11,7 @@ short. With two files: what changed from the first to the second.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import click
@@ -18,6 +19,8 @@ import click
 from stages.core import diagnostics
 from stages.core.errors import DataError, UsageError
 from stages.core.streams import inputs
+
+NARROWEST = 20
 
 
 @click.command(help=__doc__)
@@ -49,6 +52,10 @@ def _print(parts: Iterable[object]) -> None:
     """Print renderables and lines; nothing in them is read as markup."""
     from rich.console import Console
 
+    if sys.stdout is None:
+        raise DataError("stdout is closed", hint="leave it open: a view goes nowhere else")
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if console.width < NARROWEST:  # a terminal that does not know its width says 0
+        console.width = NARROWEST
     for part in parts:
         console.print(part, soft_wrap=isinstance(part, str))

@@ -132,6 +132,46 @@ def test_the_gap_from_sales_to_employee_is_closed_by_round_1(sales: Scene) -> No
     assert set(made["refine"]["refined_schema"]) == {"sales", "region_manager", "employee"}
 
 
+@pytest.mark.parametrize(
+    ("columns", "detailed", "named"),
+    [
+        ("refined", set(ga360.NEEDED), {"visitId", "channelGrouping", "totals.visits"}),
+        ("superset", {*ga360.NEEDED, "visitId", "channelGrouping"}, set()),
+        ("all", {*ga360.NEEDED, "visitId", "channelGrouping"}, set()),
+    ],
+)
+def test_collapse_describe_and_prompt_follow_the_refined_schema(
+    sessions: Scene, columns: str, detailed: set[str], named: set[str]
+) -> None:
+    from stages.collapse import collapse
+    from stages.describe import describe
+    from stages.prompt import prompt
+
+    task = sessions.linked(SESSIONS)
+    task["collapse"] = collapse(task, sessions.tables)
+    assert task["collapse"]["shown"] == {
+        "full": ["ga_sessions_2017"], "names": ["ga_sessions_2016"],
+        "line": ["ga_sessions_2018", ga360.SPARE],
+    }  # fmt: skip
+    catalog = sessions.data.catalog
+    task["describe"] = describe(task, sessions.tables, catalog=catalog, columns=columns, form="json")
+    shown = json.loads(task["describe"]["text"])["tables"]
+    full = next(entry for entry in shown if entry["table"] == "ga_sessions_2017")
+    assert detailed <= names_in(full["columns"])
+    assert named <= set(full.get("other_columns", []))
+    if columns == "refined":
+        assert "for trafficSource.source" in task["describe"]["text"]
+    made = prompt(task, sessions.tables, catalog=catalog)
+    assert "ga_sessions_2017" in json.dumps(made, ensure_ascii=False)
+
+
+def names_in(columns: Sequence[Any]) -> set[str]:
+    """Columns and fields that are shown in detail."""
+    fields = {field["name"] for column in columns for field in column.get("fields", [])}
+    return {column["name"] for column in columns} | fields
+
+
+@pytest.mark.slow
 def test_faults_only_ever_enlarge_the_result(sales: Scene) -> None:
     whole = units_of(sales.linked(SALES)["refine"], sales.tables)
     failed = 0
@@ -142,6 +182,7 @@ def test_faults_only_ever_enlarge_the_result(sales: Scene) -> None:
     assert failed > 10
 
 
+@pytest.mark.slow
 def test_faults_only_ever_enlarge_the_result_of_nested_tables(sessions: Scene) -> None:
     whole = units_of(sessions.linked(SESSIONS)["refine"], sessions.tables)
     for seed in range(10):

@@ -151,6 +151,38 @@ def test_missing_file_is_one_line():
     assert "no such file" in one_line(done.err)
 
 
+def test_lines_broken_over_many_are_told_in_short():
+    pretty = b"\n".join(orjson.dumps(orjson.loads(line), option=orjson.OPT_INDENT_2) for line in GOOD.splitlines())
+    done = run("collapse", stdin=pretty * 20)
+    assert done.status == 1
+    assert "Traceback" not in done.err
+    assert len(done.err.splitlines()) < 40
+
+
+def test_view_without_stdout_is_one_line():
+    script = " ".join([sys.executable, "-m", "stages.cli", "show", ">&-"])
+    done = shell(script)
+    assert done.returncode == 1
+    assert "stdout is closed" in one_line(done.stderr.decode())
+
+
+@pytest.mark.parametrize("argv", [["show"], ["collapse", "--help"]])
+def test_terminal_that_knows_few_characters(argv):
+    done = run(*argv, stdin=GOOD.replace(b"how many?", "多少？".encode()), env={"PYTHONIOENCODING": "ascii"})
+    assert (done.status, done.err) == (0, "")
+    assert done.out.isascii()
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [(["show", "--why"], "winnow show"), (["vote", "--rounds"], "winnow vote"), (["nope"], "winnow")],
+)
+def test_wrong_command_line_names_the_help_to_read(argv, named):
+    done = run(*argv)
+    assert done.status == 2
+    assert f"`{named} --help`" in one_line(done.err)
+
+
 @pytest.mark.parametrize("argv", [["collapse", "--nope"], ["nope"], ["collapse", "--tasks", ","]])
 def test_wrong_command_line_is_status_2(argv):
     done = run(*argv, stdin=GOOD)

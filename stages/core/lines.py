@@ -133,8 +133,12 @@ def parse(raw: bytes, place: str, *, cut: bool = False) -> Line:
     try:
         record = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        what = "the line is cut off" if cut else f"not JSON: {error}"
-        hint = "was the command before it interrupted?" if cut else "each line is one JSON object"
+        what = "the line is cut off" if cut else f"not JSON: {error.msg}"
+        hint = (
+            "was the command before it interrupted?"
+            if cut
+            else f"each line is one JSON object, this one breaks at character {error.colno}"
+        )
         raise LineError(what, place=place, hint=hint) from None
     kind = record.get("kind") if isinstance(record, dict) else None
     if kind not in KINDS:

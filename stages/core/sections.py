@@ -99,7 +99,7 @@ class Check:
         meta = found.get("meta") if found else None
         if not isinstance(meta, Mapping) or "of" not in meta or name in seen:
             return
-        names = meta.get("from", ())
+        names = _named(meta)
         for earlier in names:
             if earlier not in self.hashes:
                 self._fresh(earlier, seen | {name})
@@ -114,6 +114,12 @@ class Check:
         """What may have changed, for the message: sections, tables or task inputs."""
         kinds = [n for n in names if n in self.hashes or section(self.task, n) is not None]
         return " or ".join(["inputs", *kinds])
+
+
+def _named(meta: Mapping[str, Any]) -> list[str]:
+    """What ``meta.from`` names; an edit that made it no list of names makes the section stale."""
+    names = meta.get("from")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def seal(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import orjson
 
+from stages.core import diagnostics
 from stages.core.errors import DataError, UsageError
 from stages.core.lines import Output
 from stages.core.stage import Stage
@@ -23,6 +24,7 @@ class TextSink(io.RawIOBase):
         self.stage = stage
         self.found: dict[str, str] = {}
         self.suffixes: dict[str, str] = {}
+        self.problems: list[DataError] = []
 
     def writable(self) -> bool:
         """It is."""
@@ -32,22 +34,39 @@ class TextSink(io.RawIOBase):
         """Take one whole line."""
         raw = bytes(cast("bytes", data))
         record = orjson.loads(raw)
-        section = record.get(self.stage.name) if record["kind"] == "task" else None
-        if section is not None and self.stage.text is not None:
-            self.found[record["task_id"]] = self.stage.text(section).rstrip("\n") + "\n"
-            self.suffixes[record["task_id"]] = self.stage.text_suffix(section)
+        if record["kind"] == "task" and self.stage.text is not None:
+            self._take(record, self.stage.text)
         return len(raw)
+
+    def _take(self, task: Mapping[str, Any], text: Callable[[Any], str]) -> None:
+        """Keep the task's text, or why it has none; a failed stage has said so itself."""
+        section, task_id, error = task.get(self.stage.name), task.get("task_id"), task.get("error")
+        if isinstance(section, Mapping) and isinstance(task_id, str):
+            if task_id in self.found:
+                what, hint = "another task of this id has its text already", "rename one of them"
+                self.problems.append(DataError(what, place=task_id, hint=hint))
+                return
+            self.found[task_id] = text(section).rstrip("\n") + "\n"
+            self.suffixes[task_id] = self.stage.text_suffix(section)
+        elif isinstance(error, Mapping) and error.get("stage") != self.stage.name:
+            what = f"no text, since {error.get('stage')} failed: {error.get('message')}"
+            self.problems.append(DataError(what, place=str(task_id)))
 
 
 @contextmanager
 def texts(stage: Stage, path: str | None) -> Iterator[Output]:
     """Collect lines; at the end print the one text, or write one file per task into a folder.
 
+    A task that has no text because it failed earlier is an error here, since nothing else
+    of it comes out; the texts of the others are written all the same.
+
     Raises:
         UsageError: There are several tasks and ``path`` is no folder to be.
     """
     sink = TextSink(stage)
     yield Output(cast("IO[bytes]", sink), path or "stdout")
+    for problem in sink.problems:
+        diagnostics.error(problem)
     if (path is not None and path.endswith("/")) or (path and Path(path).is_dir()):
         _write_files(sink, Path(path))
     elif len(sink.found) > 1:
@@ -62,9 +81,15 @@ def texts(stage: Stage, path: str | None) -> Iterator[Output]:
 
 
 def _write_files(sink: TextSink, folder: Path) -> None:
+    """One file per task; one that cannot be written is reported and stops no other."""
     folder.mkdir(parents=True, exist_ok=True)
     for task_id, text in sink.found.items():
         if "/" in task_id or "\0" in task_id or task_id.startswith("."):
-            raise DataError("the task id is no file name", place=task_id, hint="rename the task")
-        with replacing(folder / f"{task_id}{sink.suffixes[task_id]}") as stream:
-            stream.write(text.encode())
+            what, hint = "the task id is no file name", "rename the task"
+            diagnostics.error(DataError(what, place=task_id, hint=hint))
+            continue
+        try:
+            with replacing(folder / f"{task_id}{sink.suffixes[task_id]}") as stream:
+                stream.write(text.encode())
+        except OSError as error:
+            diagnostics.error(DataError(diagnostics.os_message(error), place=task_id))

@@ -113,3 +113,12 @@ def test_a_long_reply_of_brackets_takes_no_time() -> None:
 
 def test_thoughts_are_taken_out_and_nothing_else() -> None:
     assert without_thoughts("  <THINK>x</THINK>a < b and <thinking>y</thinking>c ") == "a < b and c"
+
+
+def test_lone_surrogates_are_replaced_in_text_and_data() -> None:
+    from stages.core.model.answer import Answer
+
+    found = value('{"a": "x\\ud800y"}', lambda v: "")
+    assert found == {"a": "x?y"}
+    assert Answer("x\ud800y", "stop", 0, 0, None).text == "x?y"
+

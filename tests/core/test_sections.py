@@ -104,6 +104,14 @@ def test_hand_written_section_stands(meta):
     needed(task(vote={**FOUND, **meta}))
 
 
+@pytest.mark.parametrize("names", [None, "tables", 7, {}, [["tables"]], [None], ["tables", 3]])
+def test_names_that_are_none_make_the_section_stale(names):
+    made = voted()
+    made["vote"] = {**made["vote"], "meta": {**made["vote"]["meta"], "from": names}}
+    with pytest.raises(StaleSection):
+        needed(made)
+
+
 def test_needed_section_that_breaks_its_schema_is_an_error_with_its_path():
     with pytest.raises(LineError) as caught:
         needed(task(vote={**FOUND, "per_table": {"a": "yes"}}))

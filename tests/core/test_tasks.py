@@ -154,6 +154,15 @@ def test_a_question_file() -> None:
     assert task_from(good[1], {}) == {"kind": "task", "task_id": "b", "question": "Q", "difficulty": "hard"}
 
 
+def test_an_id_stands_once_in_a_question_file() -> None:
+    lines = [{"id": 1, "question": "a"}, {"id": "1", "question": "b"}, {"id": 2, "question": "c"}]
+    stream = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
+    first, again, other = questions(stream, "q.jsonl")
+    assert isinstance(again, LineError)
+    assert (again.place, again.what) == ("q.jsonl:2", "the id 1 stands at q.jsonl:1 already")
+    assert [item["question"] for item in (first, other) if isinstance(item, dict)] == ["a", "c"]
+
+
 @pytest.mark.parametrize(("question", "failed"), [("q", False), ("", True), (" \n", True), (None, True)])
 def test_a_task_without_question_carries_an_error(question: str | None, failed: bool) -> None:
     task: Any = {"kind": "task", "task_id": "t"} | ({} if question is None else {"question": question})

@@ -103,6 +103,13 @@ def test_tasks_and_catalogs_only_in_one_file_are_named(folded, tmp_path):
     assert "table company_profile is gone" in text
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "20", "300"])
+def test_every_width_shows_something(folded, columns):
+    done = run("show", stdin=folded, env={"COLUMNS": columns})
+    assert done.status == 0
+    assert "task" in done.out.decode()
+
+
 def test_nothing_is_markup_or_escape(folded):
     def change(record):
         if record["kind"] == "task":

@@ -140,7 +140,7 @@ def _parsed(path: Path, encoding: str, how: Dialect) -> Iterator[list[str]]:
     follows it; from its record on, quotation marks are text."""
     at = 0  # lines before the record
     with recode.text_of(path, encoding, "replace") as lines:
-        reader = how.reader(chain(lines, [_LAST]))
+        reader: Any = how.reader(chain(lines, [_LAST]))
         for record in reader:
             if record == [_LAST]:
                 return

@@ -123,20 +123,28 @@ def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineErr
     """Each question of a file of JSON lines, or the error that stands in its place.
 
     A question has ``id`` and ``question``; ``evidence``, ``db_id`` and ``difficulty`` are
-    read where they stand, all else is passed over (schemas/question.schema.json).
+    read where they stand, all else is passed over (schemas/question.schema.json). An id
+    stands once: of two questions under one id, only one could be told from the other later.
     """
+    seen: dict[str, str] = {}
     for raw, place, _cut in split(stream, name):
         try:
             record = orjson.loads(raw)
             schema.check(record, "question", place=place)
         except orjson.JSONDecodeError as error:
             yield LineError(
-                f"not JSON: {error}", place=place, hint="one question as JSON on each line"
+                f"not JSON: {error.msg}", place=place, hint="one question as JSON on each line"
             )
         except LineError as error:
             yield error
         else:
-            yield record
+            first = seen.setdefault(str(record["id"]), place)
+            if first == place:
+                yield record
+                continue
+            yield LineError(
+                f"the id {record['id']} stands at {first} already", place=place, hint="give it its own"
+            )
 
 
 def task_from(question: Mapping[str, Any], texts: Mapping[str, str]) -> Task:

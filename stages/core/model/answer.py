@@ -32,6 +32,10 @@ class Answer:
     tokens_out: int
     usd: float | None
 
+    def __post_init__(self) -> None:
+        """Replace lone surrogates: they are no text, and nothing can store or send them."""
+        object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode())
+
 
 class Failure(Exception):
     """A call that brought no answer.

@@ -8,6 +8,7 @@ answers that differ.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -101,7 +102,15 @@ def _loose(spans: Sequence[str]) -> Iterator[Any]:
         if len(span) <= LOOSE:
             mended = repair_json(span, return_objects=True, skip_json_loads=True)
             if isinstance(mended, dict | list):
-                yield mended
+                yield from _plain_json(mended)
+
+
+def _plain_json(mended: Any) -> Iterator[Any]:
+    """The value as strict JSON would read it: lone surrogates replaced, nothing beyond JSON in it."""
+    try:
+        yield orjson.loads(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, TypeError):
+        return
 
 
 def _spans(said: str) -> list[str]:

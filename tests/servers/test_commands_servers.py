@@ -1,0 +1,72 @@
+"""The commands on a server, as processes: nothing on stdout or stderr shows the password."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.servers.conftest import PASSWORD
+from tests.tools import run
+
+pytestmark = pytest.mark.server
+SECRET = "s3cret"
+KNOWN = {"WINNOW_DB_PASSWORD": PASSWORD}
+
+
+def quiet_about_it(done):
+    assert SECRET not in done.err
+    assert SECRET.encode() not in done.out
+
+
+def test_scan_then_query(shop_server, tmp_path):
+    lines = tmp_path / "scan.jsonl"
+    done = run(
+        "scan", shop_server.url(), "--question", "How many customers?", "-o", str(lines), env=KNOWN
+    )
+    assert done.status == 0, done.err
+    assert PASSWORD not in lines.read_text(encoding="utf-8")
+    quiet_about_it(done)
+    assert "superuser" in done.err or "ALL PRIVILEGES" in done.err
+    kinds = [json.loads(line)["kind"] for line in lines.read_text(encoding="utf-8").splitlines()]
+    assert kinds[0] == "catalog"
+    assert kinds[-1] == "task"
+    asked = run(
+        "query", str(lines), "SELECT count(*) AS n FROM customers", "--format", "json", env=KNOWN
+    )
+    assert json.loads(asked.out) == [{"n": 500}]
+    refused = run("query", str(lines), "DELETE FROM customers", env=KNOWN)
+    assert refused.status == 1
+    assert "DELETE refused" in refused.err
+
+
+def test_a_password_in_the_url_is_used_and_not_told(shop_server):
+    url = shop_server.url(password=True)
+    asked = run("query", url, "SELECT count(*) AS n FROM customers", "--format", "json")
+    assert json.loads(asked.out) == [{"n": 500}], asked.err
+    quiet_about_it(asked)
+    scanned = run("scan", url, "--no-sample", "--include", "orders")
+    assert scanned.status == 0
+    quiet_about_it(scanned)
+
+
+@pytest.mark.parametrize("command", [("scan",), ("query",)])
+def test_errors_do_not_tell_a_password(shop_server, command):
+    for url in (
+        shop_server.url().replace("boss@", "boss:wrong-s3cret@"),
+        "postgresql://boss:wrong-s3cret@127.0.0.1:1/shop",
+        "mysql://boss:wrong-s3cret@127.0.0.1:port/shop",
+        "oracle://boss:wrong-s3cret@127.0.0.1/shop",
+    ):
+        done = run(*command, url, *(["SELECT 1"] if command == ("query",) else []))
+        assert done.status in (1, 2)
+        assert done.err.strip()
+        quiet_about_it(done)
+
+
+def test_schemas_and_patterns(pg_shop):
+    done = run(
+        "scan", pg_shop.url(), "--schemas", "hr", "--exclude", "lines", "--no-sample", env=KNOWN
+    )
+    tables = [line for line in done.lines if line["kind"] == "table"]
+    assert [table["describe_key"] for table in tables] == ["hr.orders"]
