@@ -27,7 +27,7 @@ OUT = ROOT / "stages" / "core" / "judge" / "data"
 Array = np.ndarray[Any, Any]
 #: Trees, leaves, depth and step of both models.
 DEPTH = 8
-TABLES = {"max_iter": 120, "max_leaf_nodes": 24, "learning_rate": 0.09, "min_samples_leaf": 40, "max_depth": DEPTH}
+TABLES = {"max_iter": 150, "max_leaf_nodes": 24, "learning_rate": 0.08, "min_samples_leaf": 40, "max_depth": DEPTH}
 COLUMNS = {"max_iter": 60, "max_leaf_nodes": 16, "learning_rate": 0.1, "min_samples_leaf": 60, "max_depth": DEPTH}
 #: Targets of strict recall that cuts are measured for.
 TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
@@ -283,11 +283,13 @@ def save(name: str, model: Any, names: list[str], calibration: tuple[float, floa
     assert at < 2**16
     assert len(names) < 2**8
     path = OUT / f"{name}.npz"
+    part = OUT / f"{name}.part.npz"
     np.savez_compressed(
-        path, names=np.array(names), roots=np.array(roots, dtype=np.uint16), cuts=cuts,
+        part, names=np.array(names), roots=np.array(roots, dtype=np.uint16), cuts=cuts,
         numbers=np.array([float(np.ravel(model._baseline_prediction)[0]), *calibration, DEPTH]),
         **{key: np.concatenate(value) for key, value in parts.items()},
     )
+    part.replace(path)
     print(f"{path.name}: {path.stat().st_size:,} bytes, {at} nodes")
 
 

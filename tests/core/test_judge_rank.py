@@ -211,3 +211,10 @@ def test_columns_carry_scores_and_words() -> None:
     assert best.table == "canteen_menu"
     assert any(item.words for item in best.evidence)
     assert {c.name for c in found.columns if c.keep} >= {"dish", "price"}
+
+
+def test_without_keys_a_bridge_is_worth_less() -> None:
+    question = ask("Which students take the course Databases?")
+    with_keys = {t.name: t.score for t in judge(question, SCHOOL).tables}
+    without = {t.name: t.score for t in judge(question, SCHOOL, without=["neighbour"]).tables}
+    assert without["enrolment"] < with_keys["enrolment"]

@@ -6,7 +6,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os.path import commonpath
 
 from stages.core.judge import chinese, segment, synonyms, words
 from stages.core.judge.question import Unit
@@ -183,6 +182,11 @@ def _han(term: str, known: Vocabulary) -> Iterable[tuple[str, float]]:
             yield other, PART + 0.3 * min(len(term), len(other)) / max(len(term), len(other))
 
 
+def _same_start(short: str, word: str) -> int:
+    """Letters that both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(short, word, strict=False)) if a != b), len(short))
+
+
 def abbreviates(short: str, word: str) -> bool:
     """Whether ``short`` is a usual shortening of ``word``: its start (three letters at least), or a
     part of its start and then at least half of its other consonants, in order.
@@ -192,7 +196,7 @@ def abbreviates(short: str, word: str) -> bool:
     """
     if len(short) < 2 or len(short) >= len(word) - 1 or short[0] != word[0]:
         return False
-    same = len(commonpath((short, word)))
+    same = _same_start(short, word)
     if same == len(short):
         return same >= 3
     at = same
