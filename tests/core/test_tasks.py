@@ -27,7 +27,9 @@ def folder(tmp_path: Path, record: Any = None, *, inner: bool = False) -> Path:
 
 @pytest.mark.parametrize("inner", [False, True])
 def test_the_root_holds_task_json(tmp_path: Path, inner: bool) -> None:
-    path = folder(tmp_path, {"task_id": "t1", "question": "How many?", "difficulty": "easy"}, inner=inner)
+    path = folder(
+        tmp_path, {"task_id": "t1", "question": "How many?", "difficulty": "easy"}, inner=inner
+    )
     root = path / "input" if inner else path
     (root / "context" / "knowledge.md").write_text("# K\n", "utf-8")
     result = scan_root(path)
@@ -35,7 +37,11 @@ def test_the_root_holds_task_json(tmp_path: Path, inner: bool) -> None:
     assert result.catalog["root"] == str(root)
     assert [table["describe_key"] for table in result.tables] == ["context/a.csv"]
     assert result.task == {
-        "kind": "task", "task_id": "t1", "question": "How many?", "difficulty": "easy", "knowledge": "# K\n",
+        "kind": "task",
+        "task_id": "t1",
+        "question": "How many?",
+        "difficulty": "easy",
+        "knowledge": "# K\n",
     }
 
 
@@ -83,7 +89,9 @@ def test_a_plain_folder_with_a_context_is_read_there_only(tmp_path: Path) -> Non
     assert result.texts == {"knowledge": "K"}
 
 
-def test_the_folder_in_which_one_stands_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_in_which_one_stands_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = folder(tmp_path)
     monkeypatch.chdir(path)
     result = scan_root(".")
@@ -103,7 +111,9 @@ def test_knowledge_of_context_outranks_that_of_the_root(tmp_path: Path) -> None:
     (path / "context" / "knowledge.md").write_text("context\r\n", "utf-8", newline="")
     result = scan_root(path)
     assert result.texts["knowledge"] == "context\n"
-    assert [document["path"] for document in result.catalog["documents"]] == ["context/knowledge.md"]
+    assert [document["path"] for document in result.catalog["documents"]] == [
+        "context/knowledge.md"
+    ]
 
 
 def test_video_may_lie_in_workdir_beside_input(tmp_path: Path) -> None:
@@ -149,9 +159,18 @@ def test_a_question_file() -> None:
     errors = [item for item in found if isinstance(item, LineError)]
     assert [error.place for error in errors] == ["q.jsonl:4", "q.jsonl:5", "q.jsonl:6", "q.jsonl:7"]
     assert task_from(good[0], {"knowledge": "k"}) == {
-        "kind": "task", "task_id": "1", "question": "How many?", "evidence": "e", "knowledge": "k",
+        "kind": "task",
+        "task_id": "1",
+        "question": "How many?",
+        "evidence": "e",
+        "knowledge": "k",
     }
-    assert task_from(good[1], {}) == {"kind": "task", "task_id": "b", "question": "Q", "difficulty": "hard"}
+    assert task_from(good[1], {}) == {
+        "kind": "task",
+        "task_id": "b",
+        "question": "Q",
+        "difficulty": "hard",
+    }
 
 
 def test_an_id_stands_once_in_a_question_file() -> None:
@@ -163,9 +182,13 @@ def test_an_id_stands_once_in_a_question_file() -> None:
     assert [item["question"] for item in (first, other) if isinstance(item, dict)] == ["a", "c"]
 
 
-@pytest.mark.parametrize(("question", "failed"), [("q", False), ("", True), (" \n", True), (None, True)])
+@pytest.mark.parametrize(
+    ("question", "failed"), [("q", False), ("", True), (" \n", True), (None, True)]
+)
 def test_a_task_without_question_carries_an_error(question: str | None, failed: bool) -> None:
-    task: Any = {"kind": "task", "task_id": "t"} | ({} if question is None else {"question": question})
+    task: Any = {"kind": "task", "task_id": "t"} | (
+        {} if question is None else {"question": question}
+    )
     assert ("error" in without_question(task)) is failed
 
 

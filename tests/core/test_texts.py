@@ -49,7 +49,12 @@ def test_several_want_a_folder(tmp_path):
 
 def test_file_that_cannot_be_written_stops_no_other(tmp_path, capsys):
     bad = ["../up", "", ".hidden", "nul\0", "z" * 300]
-    assert write(tmp_path, *(task(name, "no") for name in bad[:-1]), task(bad[-1], "no"), task("b", "2")) == 1
+    assert (
+        write(
+            tmp_path, *(task(name, "no") for name in bad[:-1]), task(bad[-1], "no"), task("b", "2")
+        )
+        == 1
+    )
     assert "b.md" in [path.name for path in tmp_path.iterdir()]
     assert {path.name for path in tmp_path.iterdir()} <= {"b.md", ".md"}
     assert capsys.readouterr().err.count("\n") >= 4

@@ -143,7 +143,9 @@ def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineErr
                 yield record
                 continue
             yield LineError(
-                f"the id {record['id']} stands at {first} already", place=place, hint="give it its own"
+                f"the id {record['id']} stands at {first} already",
+                place=place,
+                hint="give it its own",
             )
 
 
