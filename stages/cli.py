@@ -47,15 +47,22 @@ class ClosedPipe(Exception):
     """Whoever read our output has gone: the quiet end of a pipe."""
 
 
+class Interrupted(Exception):
+    """The user pressed Ctrl-C."""
+
+
 class Registry(click.Group):
     """A group that knows its commands by name and imports the one that is called."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a closed pipe leaves under a name that click does not make status 1."""
+        """Run the command; a closed pipe and an interrupt leave under names that click does not
+        answer with a status or a blank line of its own."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise ClosedPipe from None
+        except KeyboardInterrupt:
+            raise Interrupted from None
         except click.UsageError as error:
             if error.ctx is None and ctx.invoked_subcommand:
                 called = self.get_command(ctx, ctx.invoked_subcommand)
@@ -117,7 +124,7 @@ def status(argv: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         return _usage(error)
-    except click.Abort:
+    except (click.Abort, Interrupted):
         return diagnostics.fatal(KeyboardInterrupt())
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1

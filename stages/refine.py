@@ -16,6 +16,7 @@ judge where the marks are its own, and are joined up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,30 +72,95 @@ async def refine(
     """
     from stages.core.linking.candidates import candidates
     from stages.core.linking.connect import relations_of
-    from stages.core.linking.focusing import focused, marked
     from stages.core.linking.guard import Guard
-    from stages.core.linking.refining import Progress, Refiner, Way, prompt_hash
 
     tongue = choose(lang, task.get("question", ""))
     found, relations = candidates(task, tables), relations_of(tables)
     safe = _failed_before(task)
-    keys = Guard(relations, {c.name: c.columns for c in found}, None if safe else guard, tongue)
-    meta: dict[str, Any] = {"from": _sources(task), "lang": tongue}
+    limit = None if safe else guard
+    keys = Guard(relations, {item.name: item.columns for item in found}, limit, tongue)
+    work = _Work(task, tables, found, relations, keys, tongue, safe)
+    meta: dict[str, Any] = {"from": _sources(task, model), "lang": tongue}
     if model is None:
+        return work.section(work.builtin(), meta)
+    made = await work.by_model(model, database, max_tokens, timeout)
+    return work.section(made, {**meta, **_asked(tongue, max_tokens, guard)})
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One task with what is known of it.
+
+    Args:
+        safe: Whether an earlier stage failed in part.
+    """
+
+    task: Task
+    tables: Sequence[Table]
+    candidates: Sequence[Candidate]
+    relations: Relations
+    keys: Guard
+    lang: Lang
+    safe: bool
+
+    def builtin(self) -> Progress:
+        """The marks of exploring, narrowed where they are the judge's own."""
+        from stages.core.linking.focusing import focused, marked
+        from stages.core.linking.refining import Progress
+
         made = Progress()
-        if safe:
-            marked(made.picked, found, tongue)
+        if self.safe:
+            marked(made.picked, self.candidates, self.lang)
         else:
-            focused(made.picked, task, tables, found, tongue)
-        keys.inner(made.picked)
-        meta["from"] = [*meta["from"], *(["link"] if section(task, "link") is not None else [])]
-    else:
-        dialect = database.dialect if database is not None else "duckdb"
-        way = Way(tongue, max_tokens, timeout, dialect)
-        made = await Refiner(model, database, task, found, relations, keys, way, safe=safe).run()
-        meta |= {"prompt": prompt_hash(tongue), **_options(max_tokens, guard)}
-        _whole(made, found, keys, tongue, safe=safe)
-    return _section(made, relations, keys, tongue, tables, meta, every=safe or bool(made.errors))
+            focused(made.picked, self.task, self.tables, self.candidates, self.lang)
+        self.keys.inner(made.picked)
+        return made
+
+    async def by_model(
+        self, model: Model, data: Data | None, most: int, timeout: float | None
+    ) -> Progress:
+        """Both rounds; the marks beside the choice where it is empty or an earlier stage failed."""
+        from stages.core.linking.focusing import marked
+        from stages.core.linking.refining import Refiner
+        from stages.core.linking.round_prompt import Way
+
+        way = Way(self.lang, most, timeout, data.dialect if data is not None else "duckdb")
+        made = await Refiner(
+            model, data, self.task, self.candidates, self.relations, self.keys, way, safe=self.safe
+        ).run()
+        empty = not made.picked.tables
+        if empty or self.safe:
+            marked(made.picked, self.candidates, self.lang)
+            made.note(self.keys.add(made.picked)[1])
+        if empty and made.picked.tables:
+            made.note(["the model chose nothing, so the tables marked relevant stand"])
+        elif empty:
+            made.note(["no table is relevant"])
+        elif self.safe:
+            made.note(["an earlier stage failed in part, so the tables marked relevant stay"])
+        return made
+
+    def section(self, made: Progress, meta: Mapping[str, Any]) -> Section:
+        """The section: the choice joined up."""
+        from stages.core.linking.joining import join
+
+        every = self.safe or bool(made.errors)
+        joined = join(
+            made.picked, self.relations, self.keys, self.lang, declined=made.declined, every=every
+        )
+        unknown = list(made.unknown)
+        if unknown:
+            joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
+        return {
+            "refined_schema": made.picked.schema(self.tables),
+            "rounds": made.rounds,
+            "paths": joined.paths,
+            "unknown": unknown[:UNKNOWN],
+            "unconnected": joined.unconnected,
+            "notes": [*made.notes, *joined.notes],
+            "error": "; ".join(made.errors),
+            "meta": dict(meta),
+        }
 
 
 def _failed_before(task: Task) -> bool:
@@ -103,64 +169,20 @@ def _failed_before(task: Task) -> bool:
     return any((section(task, name) or {}).get("error") for name in names)
 
 
-def _sources(task: Task) -> list[str]:
+def _sources(task: Task, model: Model | None) -> list[str]:
     """``meta.from``: what was looked at; sections that are optional count where they stand."""
-    optional = [name for name in ("plan", "prepare") if section(task, name) is not None]
-    return [*INPUTS, "tables", "prune", "summarize", "explore", *optional]
+    optional = ("plan", "prepare") if model is not None else ("plan", "link")
+    stand = [name for name in optional if section(task, name) is not None]
+    return [*INPUTS, "tables", "prune", "summarize", "explore", *stand]
 
 
-def _options(max_tokens: int, guard: int) -> dict[str, Any]:
+def _asked(lang: Lang, max_tokens: int, guard: int) -> dict[str, Any]:
+    """What ``meta`` says of an answer by a model."""
+    from stages.core.linking.round_prompt import prompt_hash
+
     options = {"max_tokens": (max_tokens, MOST_TOKENS), "guard": (guard, LIMIT)}
     given = {name: value for name, (value, default) in options.items() if value != default}
-    return {"options": given} if given else {}
-
-
-def _whole(
-    made: Progress, found: Sequence[Candidate], keys: Guard, lang: Lang, *, safe: bool
-) -> None:
-    """Put the marks beside the choice where the choice is empty, or an earlier stage failed."""
-    from stages.core.linking.focusing import marked
-
-    empty = not made.picked.tables
-    if not (empty or safe):
-        return
-    marked(made.picked, found, lang)
-    made.note(keys.add(made.picked)[1])
-    if empty and made.picked.tables:
-        made.note(["the model chose nothing, so the tables marked relevant stand"])
-    elif empty:
-        made.note(["no table is relevant"])
-    else:
-        made.note(["an earlier stage failed in part, so the tables marked relevant stay"])
-
-
-def _section(
-    made: Progress,
-    relations: Relations,
-    keys: Guard,
-    lang: Lang,
-    tables: Sequence[Table],
-    meta: Mapping[str, Any],
-    *,
-    every: bool,
-) -> Section:
-    """The section: the choice joined up."""
-    from stages.core.linking.joining import join
-
-    joined = join(made.picked, relations, keys, lang, declined=made.declined, every=every)
-    unknown = list(made.unknown)
-    if unknown:
-        joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
-    return {
-        "refined_schema": made.picked.schema(tables),
-        "rounds": made.rounds,
-        "paths": joined.paths,
-        "unknown": unknown[:UNKNOWN],
-        "unconnected": joined.unconnected,
-        "notes": [*made.notes, *joined.notes],
-        "error": "; ".join(made.errors),
-        "meta": dict(meta),
-    }
+    return {"prompt": prompt_hash(lang), **({"options": given} if given else {})}
 
 
 def _counts(made: Section) -> tuple[int, ...]:

@@ -54,24 +54,79 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--question", metavar="TEXT", help="Ask this of every PATH.")
 @click.option("--evidence", metavar="TEXT", help="A hint that goes with the question.")
-@click.option("--questions", metavar="FILE", help="Ask these: JSON lines of id, question, and where wanted evidence and db_id.")
-@click.option("--catalog", metavar="FILE|DIR", help="Schemas without data: a file of JSON or CREATE TABLE, or a folder of them.")
+@click.option(
+    "--questions",
+    metavar="FILE",
+    help="Ask these: JSON lines of id, question, and where wanted evidence and db_id.",
+)
+@click.option(
+    "--catalog",
+    metavar="FILE|DIR",
+    help="Schemas without data: a file of JSON or CREATE TABLE, or a folder of them.",
+)
 @click.option("--task-id", metavar="ID", help="Id of the task, in place of the one it has.")
 @click.option("--exact", is_flag=True, help="Count all rows, even where that reads whole files.")
-@click.option("--sample-rows", type=click.IntRange(0, 1000), default=2, show_default=True, help="First rows to show.")
-@click.option("--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Distinct values to show for a column.")
-@click.option("--cell", type=click.IntRange(1), default=80, show_default=True, help="Characters of a value to show.")
-@click.option("--encoding", metavar="NAME", callback=_encoding, help="Encoding of text files, where the guess is wrong.")
-@click.option("--hide-values", multiple=True, metavar="PATTERN", help="Show no values of columns like this (column or table.column); repeatable.")
+@click.option(
+    "--sample-rows",
+    type=click.IntRange(0, 1000),
+    default=2,
+    show_default=True,
+    help="First rows to show.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    help="Distinct values to show for a column.",
+)
+@click.option(
+    "--cell",
+    type=click.IntRange(1),
+    default=80,
+    show_default=True,
+    help="Characters of a value to show.",
+)
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    callback=_encoding,
+    help="Encoding of text files, where the guess is wrong.",
+)
+@click.option(
+    "--hide-values",
+    multiple=True,
+    metavar="PATTERN",
+    help="Show no values of columns like this (column or table.column); repeatable.",
+)
 @click.option("--no-values", is_flag=True, help="Show no values at all.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Read only files, or tables of a server, like this; repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or tables like this; repeatable.")
-@click.option("--schemas", multiple=True, metavar="GLOB", help="Read only schemas of a server like this; repeatable.")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="Read only files, or tables of a server, like this; repeatable.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out files or tables like this; repeatable.",
+)
+@click.option(
+    "--schemas",
+    multiple=True,
+    metavar="GLOB",
+    help="Read only schemas of a server like this; repeatable.",
+)
 @click.option("--no-sample", is_flag=True, help="Look at no rows of a server.")
-@click.option("--sql-dialect", metavar="NAME", help="What DDL text is written in, where the guess is wrong.")
+@click.option(
+    "--sql-dialect", metavar="NAME", help="What DDL text is written in, where the guess is wrong."
+)
 @click.option("--no-cache", is_flag=True, help="Read every file again, changed or not.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of what this writes, and end.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, renamed into place at the end.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write to FILE, renamed into place at the end."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: every warning.")
 def scan(**values: Any) -> None:
@@ -128,14 +183,21 @@ def _request(values: Mapping[str, Any]) -> Request:
 def _check(values: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if values["questions"] and (values["question"] or values["task_id"] or values["evidence"]):
-        raise UsageError("--questions goes without --question, --evidence and --task-id",
-                         hint="put them into the file of questions")
+        raise UsageError(
+            "--questions goes without --question, --evidence and --task-id",
+            hint="put them into the file of questions",
+        )
     if values["question"] is not None and not values["question"].strip():
         raise UsageError("--question is empty", hint="ask something")
     if values["task_id"] and len(values["paths"]) > 1:
-        raise UsageError("--task-id names one task, and there are several PATHs", hint="scan one at a time")
+        raise UsageError(
+            "--task-id names one task, and there are several PATHs", hint="scan one at a time"
+        )
     if _reads_lines(values) and (values["question"] or values["questions"]):
-        raise UsageError("a question needs a PATH or a --catalog", hint="name a folder, or put the question on the task line")
+        raise UsageError(
+            "a question needs a PATH or a --catalog",
+            hint="name a folder, or put the question on the task line",
+        )
 
 
 def _reads_lines(values: Mapping[str, Any]) -> bool:
@@ -149,7 +211,10 @@ def _items(request: Request, values: Mapping[str, Any], stack: ExitStack) -> Ite
         if values["questions"] == STDIN:
             stream, name = next(iter(inputs([STDIN])))
         else:
-            stream, name = stack.enter_context(tasks.open_questions(values["questions"])), values["questions"]
+            stream, name = (
+                stack.enter_context(tasks.open_questions(values["questions"])),
+                values["questions"],
+            )
         yield from feed.many_tasks(request, tasks.questions(stream, name))
         return
     yield from feed.own_tasks(request)
@@ -175,14 +240,18 @@ def _write(items: Iterator[Item], out: Output) -> None:
             counts[item["kind"]] += 1
             _warn(item)
             diagnostics.progress(counts["table"], None, "tables")
-    diagnostics.note(f"{_many(counts['catalog'], 'catalog')}, {_many(counts['table'], 'table')}, {_many(counts['task'], 'task')}")
+    diagnostics.note(
+        f"{_many(counts['catalog'], 'catalog')}, {_many(counts['table'], 'table')}, {_many(counts['task'], 'task')}"
+    )
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
     try:
         return dump(record)
     except orjson.JSONEncodeError as error:
-        raise DataError(f"cannot be written as JSON: {error}", place=str(record.get("name", ""))) from None
+        raise DataError(
+            f"cannot be written as JSON: {error}", place=str(record.get("name", ""))
+        ) from None
 
 
 def _many(number: int, word: str) -> str:
@@ -193,7 +262,9 @@ def _warn(record: Mapping[str, Any]) -> None:
     """Say what was left out or looks odd about a catalog or a table."""
     for item in record.get("skipped", ()) if record["kind"] == "catalog" else ():
         if not item["reason"].startswith(QUIET_REASONS):
-            diagnostics.warn(WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}"))
+            diagnostics.warn(
+                WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}")
+            )
     if record["kind"] == "task":
         return
     place = record.get("describe_key") or record["name"]

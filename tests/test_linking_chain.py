@@ -7,7 +7,7 @@ import importlib
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ SALES = Script(
         "SELECT count(*) AS n FROM sales s JOIN region_manager m ON s.region_id = m.region_id"
     ],
 )
+
+
+BRIDGED = replace(SALES, irrelevant=["canteen_menu", "region_manager"], second={})
+"""The bridge is pruned, and comes back by a join path alone."""
 
 
 class Ga360(Script):
@@ -120,6 +124,13 @@ def test_the_question_on_2017_through_all_five_stages(sessions: Scene) -> None:
     assert (answer.rows[0][0], float(answer.rows[0][1])) == ga360.ANSWER
 
 
+def test_a_bridge_that_pruning_lost_comes_back(sales: Scene) -> None:
+    made = sales.linked(BRIDGED)
+    assert "region_manager" not in made["prune"]["kept"]
+    assert made["refine"]["paths"][0]["tables"] == ["employee", "region_manager", "sales"]
+    assert made["refine"]["unconnected"] == []
+
+
 def test_the_gap_from_sales_to_employee_is_closed_by_round_1(sales: Scene) -> None:
     """Seed 004, 5.3, on real tables; the guard may add region_manager.region_id before it."""
     made = sales.linked(SALES)
@@ -154,7 +165,9 @@ def test_collapse_describe_and_prompt_follow_the_refined_schema(
         "line": ["ga_sessions_2018", ga360.SPARE],
     }  # fmt: skip
     catalog = sessions.data.catalog
-    task["describe"] = describe(task, sessions.tables, catalog=catalog, columns=columns, form="json")
+    task["describe"] = describe(
+        task, sessions.tables, catalog=catalog, columns=columns, form="json"
+    )
     shown = json.loads(task["describe"]["text"])["tables"]
     full = next(entry for entry in shown if entry["table"] == "ga_sessions_2017")
     assert detailed <= names_in(full["columns"])
@@ -172,11 +185,12 @@ def names_in(columns: Sequence[Any]) -> set[str]:
 
 
 @pytest.mark.slow
-def test_faults_only_ever_enlarge_the_result(sales: Scene) -> None:
-    whole = units_of(sales.linked(SALES)["refine"], sales.tables)
+@pytest.mark.parametrize("script", [SALES, BRIDGED], ids=["gap", "bridge"])
+def test_faults_only_ever_enlarge_the_result(sales: Scene, script: Script) -> None:
+    whole = units_of(sales.linked(script)["refine"], sales.tables)
     failed = 0
-    for seed in range(25):
-        made = sales.linked(faulty(SALES, 0.3, seed=seed, kinds=QUICK_FAULTS))
+    for seed in range(20):
+        made = sales.linked(faulty(script, 0.3, seed=seed, kinds=QUICK_FAULTS))
         failed += any(made[name]["error"] for name in STAGES)
         assert whole <= units_of(made["refine"], sales.tables), seed
     assert failed > 10

@@ -84,7 +84,11 @@ def csvs(folder: Path, count: int, rows: int = 200, columns: int = 20) -> Path:
 
 
 def _cell(draw: random.Random, column: int) -> str:
-    kinds = (lambda: str(draw.randrange(10**6)), lambda: f"{draw.random():.4f}", lambda: f"name {draw.randrange(999)}")
+    kinds = (
+        lambda: str(draw.randrange(10**6)),
+        lambda: f"{draw.random():.4f}",
+        lambda: f"name {draw.randrange(999)}",
+    )
     return kinds[column % 3]()
 
 
@@ -93,7 +97,9 @@ def large_csv(folder: Path, megabytes: int) -> Path:
     root = folder / "large"
     root.mkdir(exist_ok=True)
     draw = random.Random(2)
-    block = "".join(",".join(_cell(draw, i) for i in range(20)) + "\n" for _ in range(5_000)).encode()
+    block = "".join(
+        ",".join(_cell(draw, i) for i in range(20)) + "\n" for _ in range(5_000)
+    ).encode()
     with open(root / "large.csv", "wb") as out:
         out.write((",".join(f"col_{i}" for i in range(20)) + "\n").encode())
         for _ in range(max(1, megabytes * 1_000_000 // len(block))):
@@ -121,7 +127,10 @@ def large_json(folder: Path, megabytes: int, shape: str) -> Path:
 def _record(draw: random.Random, number: int, *, nested: bool) -> dict[str, object]:
     record: dict[str, object] = {f"field_{i}": _cell(draw, i) for i in range(8)} | {"id": number}
     if nested:
-        record["address"] = {"city": f"city {number % 50}", "geo": {"lat": draw.random(), "lon": draw.random()}}
+        record["address"] = {
+            "city": f"city {number % 50}",
+            "geo": {"lat": draw.random(), "lon": draw.random()},
+        }
         record["tags"] = [{"k": "a", "v": i} for i in range(number % 4)]
     return record
 
@@ -145,14 +154,28 @@ def large_sqlite(folder: Path, megabytes: int) -> Path:
 
 def cases(args: argparse.Namespace) -> Iterator[Case]:
     """Every kind of data, in the sizes asked for."""
-    csv_ways = {"duckdb": ("duckdb", DUCKDB_CSV), "pandas": ("pandas", PANDAS_CSV), "csv module": (None, STDLIB_CSV)}
-    json_ways = {"duckdb": ("duckdb", DUCKDB_JSON), "pandas": ("pandas", PANDAS_JSON), "json module": (None, STDLIB_JSON)}
+    csv_ways = {
+        "duckdb": ("duckdb", DUCKDB_CSV),
+        "pandas": ("pandas", PANDAS_CSV),
+        "csv module": (None, STDLIB_CSV),
+    }
+    json_ways = {
+        "duckdb": ("duckdb", DUCKDB_JSON),
+        "pandas": ("pandas", PANDAS_JSON),
+        "json module": (None, STDLIB_JSON),
+    }
     yield Case(f"{args.csvs} CSVs of 20 x 200", lambda f: csvs(f, args.csvs), csv_ways, args.csvs)
     yield Case(f"CSV of {args.csv_mb} MB", lambda f: large_csv(f, args.csv_mb), csv_ways)
     for shape in ("array", "wrapped", "lines", "nested"):
-        yield Case(f"JSON {shape} of {args.json_mb} MB", lambda f, s=shape: large_json(f, args.json_mb, s), json_ways)
+        yield Case(
+            f"JSON {shape} of {args.json_mb} MB",
+            lambda f, s=shape: large_json(f, args.json_mb, s),
+            json_ways,
+        )
     sql_ways = {"sqlite3": (None, STDLIB_SQL), "pandas": ("pandas", PANDAS_SQL)}
-    yield Case(f"SQLite of {args.sqlite_mb} MB", lambda f: large_sqlite(f, args.sqlite_mb), sql_ways)
+    yield Case(
+        f"SQLite of {args.sqlite_mb} MB", lambda f: large_sqlite(f, args.sqlite_mb), sql_ways
+    )
 
 
 Measure = tuple[float, float, float]
@@ -170,12 +193,20 @@ def run(command: list[str]) -> Measure | str:
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", waiter, *command], capture_output=True, text=True, env=env, timeout=TIMEOUT
+            [sys.executable, "-c", waiter, *command],
+            capture_output=True,
+            text=True,
+            env=env,
+            timeout=TIMEOUT,
         )
         code, seconds, kilobytes, busy = done.stdout.split()
     except (subprocess.TimeoutExpired, ValueError) as error:
         return f"broke: {type(error).__name__}"
-    return (float(seconds), int(kilobytes) / 1024, float(busy)) if code == "0" else f"broke with status {code}"
+    return (
+        (float(seconds), int(kilobytes) / 1024, float(busy))
+        if code == "0"
+        else f"broke with status {code}"
+    )
 
 
 def measure(command: list[str], runs: int) -> Measure | str:
@@ -197,7 +228,10 @@ def show(name: str, result: Measure | str, base: float | None, files: int) -> fl
     seconds, megabytes, busy = result
     each = f"{seconds * 1000 / files:6.2f} ms a file" if files > 1 else ""
     ratio = f"{seconds / base:6.1f} x" if base else "        "
-    print(f"  {name:<26}{seconds * 1000:9.0f} ms {busy * 1000:9.0f} ms cpu {megabytes:7.0f} MB {ratio} {each}", flush=True)
+    print(
+        f"  {name:<26}{seconds * 1000:9.0f} ms {busy * 1000:9.0f} ms cpu {megabytes:7.0f} MB {ratio} {each}",
+        flush=True,
+    )
     return seconds
 
 
@@ -212,7 +246,12 @@ def bench(case: Case, folder: Path) -> None:
         if package and find_spec(package) is None:
             print(f"  {name:<26}not installed")
             continue
-        show(f"{name}, read whole", measure([sys.executable, "-c", code, str(path)], 1), base, case.files)
+        show(
+            f"{name}, read whole",
+            measure([sys.executable, "-c", code, str(path)], 1),
+            base,
+            case.files,
+        )
 
 
 def main() -> int:
@@ -222,8 +261,12 @@ def main() -> int:
     parser.add_argument("--csv-mb", type=int, default=1000)
     parser.add_argument("--json-mb", type=int, default=300)
     parser.add_argument("--sqlite-mb", type=int, default=200)
-    parser.add_argument("--small", action="store_true", help="a hundredth of everything, to try the tool itself")
-    parser.add_argument("--only", action="append", default=[], help="cases whose name holds this word")
+    parser.add_argument(
+        "--small", action="store_true", help="a hundredth of everything, to try the tool itself"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], help="cases whose name holds this word"
+    )
     parser.add_argument("--keep", help="folder for the data, instead of one that is removed")
     args = parser.parse_args()
     if args.small:

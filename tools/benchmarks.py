@@ -32,12 +32,18 @@ def table_records(path: Path) -> list[Table]:
 def table_record(table: dict[str, Any], db: str, prefix: str = "") -> Table:
     """One table of a schema file as a table line has it."""
     made: dict[str, Any] = {
-        "kind": "table", "catalog": db, "name": prefix + table["name"],
+        "kind": "table",
+        "catalog": db,
+        "name": prefix + table["name"],
         "describe_key": prefix + table["name"],
         "columns": [column_record(column) for column in table["columns"]],
         "primary_key": list(table.get("primary_key") or ()),
         "foreign_keys": [
-            {"columns": key["columns"], "ref_table": prefix + key["ref_table"], "ref_columns": key["ref_columns"]}
+            {
+                "columns": key["columns"],
+                "ref_table": prefix + key["ref_table"],
+                "ref_columns": key["ref_columns"],
+            }
             for key in table.get("foreign_keys") or ()
         ],
     }

@@ -27,7 +27,51 @@ DATA = ROOT / "stages" / "core" / "judge" / "data"
 N_ENGLISH, N_CHINESE, N_SENSES = 45_000, 60_000, 6
 SHORT = frozenset(["id", "of", "to", "no", "in", "by", "at", "on"])
 STOP = frozenset(
-    ["a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "by", "with", "or", "and", "be", "is", "as", "one's", "sb", "sth", "etc", "etc.", "oneself", "it", "its", "used", "also", "esp", "lit", "fig", "abbr", "see", "variant", "old", "cl", "pr", "not", "no", "into", "up", "out", "sb's", "sth's"]
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "from",
+        "by",
+        "with",
+        "or",
+        "and",
+        "be",
+        "is",
+        "as",
+        "one's",
+        "sb",
+        "sth",
+        "etc",
+        "etc.",
+        "oneself",
+        "it",
+        "its",
+        "used",
+        "also",
+        "esp",
+        "lit",
+        "fig",
+        "abbr",
+        "see",
+        "variant",
+        "old",
+        "cl",
+        "pr",
+        "not",
+        "no",
+        "into",
+        "up",
+        "out",
+        "sb's",
+        "sth's",
+    ]
 )
 
 
@@ -88,7 +132,11 @@ def dictionary() -> dict[str, list[str]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             match = re.match(r"\S+ (\S+) \[([^]]*)\] /(.*)/", line)
-            if match and not line.startswith("#") and re.fullmatch("[\u4e00-\u9fff]{1,6}", match[1]):
+            if (
+                match
+                and not line.startswith("#")
+                and re.fullmatch("[\u4e00-\u9fff]{1,6}", match[1])
+            ):
                 if match[2][:1].isupper() and match[1] in found:
                     continue  # a surname or place that shares its writing with a word
                 words = found.setdefault(match[1], [])
@@ -102,7 +150,9 @@ def gloss_words(body: str) -> Iterator[str]:
     """The content words of the senses, without notes, classifiers and cross references."""
     for sense in re.split(r"[/;]", body):
         text = re.sub(r"\([^)]*\)|\[[^]]*\]", " ", sense)
-        if re.match(r"\s*(CL:|variant of|old variant|surname|see |also written|used in|abbr)", text):
+        if re.match(
+            r"\s*(CL:|variant of|old variant|surname|see |also written|used in|abbr)", text
+        ):
             continue
         words = [w for w in re.findall(r"[a-z]+(?:'s)?", text.lower()) if w not in STOP]
         if len(words) <= 3:

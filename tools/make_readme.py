@@ -77,9 +77,7 @@ def render(text: str) -> str:
         shutil.copytree(HERE / "examples", folder / "examples")
         text = FENCE.sub(lambda m: m[1] + filled(m[2], folder, env) + m[3], text)
         return HELP.sub(
-            lambda m: (
-                f"{m[1]}```\n{run(f'winnow {m[2]} --help', folder, env)}```\n{m[3]}"
-            ),
+            lambda m: f"{m[1]}```\n{run(f'winnow {m[2]} --help', folder, env)}```\n{m[3]}",
             text,
         )
 

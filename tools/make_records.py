@@ -8,21 +8,39 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
 TARGET = HERE / "stages" / "core" / "records.py"
-HEAD = '''"""The records that stand on lines, as types. Made by tools/make_records.py from schemas/."""
+HEAD = '''"""The records that stand on lines, as types. Made by tools/make_records.py from schemas/.
+
+At run time every record is a dict: the classes are for type checkers alone, since making
+them would cost each command more than reading a line does.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
 {names}
 ]
+
+if TYPE_CHECKING:
 '''
+TAIL = """
+else:
+
+    def __getattr__(name: str) -> type:
+        if name in __all__:
+            return dict
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+"""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
@@ -97,7 +115,8 @@ def render() -> str:
     for document in documents:
         writer.type_of(document, document)
     names = "\n".join(f'    "{n}",' for n in sorted(writer.classes))
-    text = HEAD.replace("{names}", names) + "\n\n" + "\n\n\n".join(writer.classes.values()) + "\n"
+    classes = textwrap.indent("\n\n\n".join(writer.classes.values()), "    ")
+    text = HEAD.replace("{names}", names) + classes + TAIL
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 

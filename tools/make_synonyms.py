@@ -69,7 +69,13 @@ def frequent(wordnet: Path) -> list[str]:
             known.add(line.split(" ", 1)[0])
     found: dict[str, str] = {}
     for word in top_n_list("en", 60_000):
-        if word.isalpha() and word.isascii() and len(word) > 2 and word not in STOP and word in known:
+        if (
+            word.isalpha()
+            and word.isascii()
+            and len(word) > 2
+            and word not in STOP
+            and word in known
+        ):
             found.setdefault(stem(word), word)
     return list(found.values())[:N_WORDS]
 
@@ -87,7 +93,9 @@ def related(wordnet: Path, words: list[str]) -> dict[str, dict[str, float]]:
                 members = [fields[4 + 2 * at].lower() for at in range(count)]
                 tail = fields[4 + 2 * count :]
                 pointers = tail[1 : 1 + 4 * int(tail[0])]
-                above = [pointers[at + 1] for at in range(0, len(pointers), 4) if pointers[at] == "@"]
+                above = [
+                    pointers[at + 1] for at in range(0, len(pointers), 4) if pointers[at] == "@"
+                ]
                 synsets[fields[0]] = (members, above)
         for line in (wordnet / f"index.{part}").read_text().splitlines():
             fields = line.split()
@@ -161,11 +169,19 @@ def load(path: Path) -> dict[str, Array]:
 def forward(w: dict[str, Array], ids: Array) -> Array:
     """The encoder's last layer, [batch, length, 384]."""
     x = w["embeddings.word_embeddings.weight"][ids]
-    x = x + w["embeddings.position_embeddings.weight"][: ids.shape[1]] + w["embeddings.token_type_embeddings.weight"][0]
+    x = (
+        x
+        + w["embeddings.position_embeddings.weight"][: ids.shape[1]]
+        + w["embeddings.token_type_embeddings.weight"][0]
+    )
     x = norm(x, w, "embeddings.LayerNorm")
     for layer in range(LAYERS):
         at = f"encoder.layer.{layer}."
-        x = norm(x + dense(attend(x, w, at), w, at + "attention.output.dense"), w, at + "attention.output.LayerNorm")
+        x = norm(
+            x + dense(attend(x, w, at), w, at + "attention.output.dense"),
+            w,
+            at + "attention.output.LayerNorm",
+        )
         h = dense(x, w, at + "intermediate.dense")
         h = 0.5 * h * (1 + np.tanh(0.7978846 * (h + 0.044715 * h**3)))
         x = norm(x + dense(h, w, at + "output.dense"), w, at + "output.LayerNorm")
@@ -176,7 +192,9 @@ def attend(x: Array, w: dict[str, Array], at: str) -> Array:
     """Multi-head self attention before its output layer."""
     batch, length, width = x.shape
     q, k, v = (
-        dense(x, w, f"{at}attention.self.{name}").reshape(batch, length, HEADS, -1).transpose(0, 2, 1, 3)
+        dense(x, w, f"{at}attention.self.{name}")
+        .reshape(batch, length, HEADS, -1)
+        .transpose(0, 2, 1, 3)
         for name in ("query", "key", "value")
     )
     scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(width / HEADS)

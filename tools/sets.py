@@ -25,8 +25,14 @@ from stages.core.records import Table
 FOLDS = 5
 #: Questions taken of each set: all where None.
 TRAIN_SETS: dict[str, int | None] = {
-    "spider-train": 500, "spider-dev": 700, "spider-syn-dev": 200, "bird-train": 1200,
-    "cspider-dev": 600, "snails-native": None, "snails-regular": 150, "spider2-lite": None,
+    "spider-train": 500,
+    "spider-dev": 700,
+    "spider-syn-dev": 200,
+    "bird-train": 1200,
+    "cspider-dev": 600,
+    "snails-native": None,
+    "snails-regular": 150,
+    "spider2-lite": None,
 }
 MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
 
@@ -92,11 +98,26 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
     features = fuse.look_again(match, features)
     x = np.stack(list(features.values()), axis=1).astype(np.float32)
     lost = len(wanted) - int(gold.sum())
-    return Rows(case, fold, x, gold, lost, list(features), len(tables), match.candidates, kind, columns_of(case, match, tables, gold, features["p"]), names)
+    return Rows(
+        case,
+        fold,
+        x,
+        gold,
+        lost,
+        list(features),
+        len(tables),
+        match.candidates,
+        kind,
+        columns_of(case, match, tables, gold, features["p"]),
+        names,
+    )
 
 
 def columns_of(
-    case: Case, match: Match, tables: Sequence[Table], gold: np.ndarray[Any, Any],
+    case: Case,
+    match: Match,
+    tables: Sequence[Table],
+    gold: np.ndarray[Any, Any],
     first: np.ndarray[Any, Any],
 ) -> Columns:
     """Features of the columns of needed tables and of the likeliest three others.
@@ -154,8 +175,17 @@ def merged(data: Data, n_catalogs: int, n_questions: int, seed: int = 2) -> Iter
 
 def pooled(data: Data, dev: frozenset[str]) -> dict[int, dict[str, dict[str, list[Case]]]]:
     """Fold → schemas → database → its questions, of moderately sized databases."""
-    pool: dict[int, dict[str, dict[str, list[Case]]]] = {f: {s: {} for s in MERGED} for f in range(FOLDS)}
-    for name in ("spider-train", "spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite"):
+    pool: dict[int, dict[str, dict[str, list[Case]]]] = {
+        f: {s: {} for s in MERGED} for f in range(FOLDS)
+    }
+    for name in (
+        "spider-train",
+        "spider-dev",
+        "cspider-dev",
+        "bird-train",
+        "snails-native",
+        "spider2-lite",
+    ):
         schemas = data.info[name]["schemas"].split("/")[1]
         for case in data.cases(name):
             pool[fold_of(case.db, dev)][schemas].setdefault(case.db, []).append(case)
@@ -163,7 +193,10 @@ def pooled(data: Data, dev: frozenset[str]) -> dict[int, dict[str, dict[str, lis
 
 
 def _ask_merged(
-    data: Data, chosen: list[tuple[str, str, list[Case]]], fold: int, n_questions: int,
+    data: Data,
+    chosen: list[tuple[str, str, list[Case]]],
+    fold: int,
+    n_questions: int,
     rng: random.Random,
 ) -> Iterator[Rows]:
     """One merged catalog and questions on it; half of the catalogs show the database's name."""
@@ -194,7 +227,9 @@ def renamed(table: Table, prefix: str) -> Table:
     """A table under a longer name, its keys too."""
     made: Any = dict(table)
     made["name"] = prefix + table["name"]
-    made["foreign_keys"] = [{**key, "ref_table": prefix + key["ref_table"]} for key in table.get("foreign_keys", ())]
+    made["foreign_keys"] = [
+        {**key, "ref_table": prefix + key["ref_table"]} for key in table.get("foreign_keys", ())
+    ]
     return made  # type: ignore[no-any-return]
 
 
@@ -204,7 +239,9 @@ def union(data: Data, limit: int | None = None) -> Iterator[Rows]:
         yield rows_of(case, data.tables_of(case), 0, "spider-union")
 
 
-def recall_at(rows: Iterable[tuple[Rows, np.ndarray[Any, Any]]], ks: Sequence[int]) -> dict[int, float]:
+def recall_at(
+    rows: Iterable[tuple[Rows, np.ndarray[Any, Any]]], ks: Sequence[int]
+) -> dict[int, float]:
     """Strict table recall at k, in percent: every gold table among the first k."""
     hits = dict.fromkeys(ks, 0)
     n = 0

@@ -27,8 +27,20 @@ OUT = ROOT / "stages" / "core" / "judge" / "data"
 Array = np.ndarray[Any, Any]
 #: Trees, leaves, depth and step of both models.
 DEPTH = 8
-TABLES = {"max_iter": 150, "max_leaf_nodes": 24, "learning_rate": 0.08, "min_samples_leaf": 40, "max_depth": DEPTH}
-COLUMNS = {"max_iter": 60, "max_leaf_nodes": 16, "learning_rate": 0.1, "min_samples_leaf": 60, "max_depth": DEPTH}
+TABLES = {
+    "max_iter": 150,
+    "max_leaf_nodes": 24,
+    "learning_rate": 0.08,
+    "min_samples_leaf": 40,
+    "max_depth": DEPTH,
+}
+COLUMNS = {
+    "max_iter": 60,
+    "max_leaf_nodes": 16,
+    "learning_rate": 0.1,
+    "min_samples_leaf": 60,
+    "max_depth": DEPTH,
+}
 #: Targets of strict recall that cuts are measured for.
 TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
 #: Sets that a cut has to serve, each with the same weight.
@@ -78,7 +90,14 @@ def gathered(data: Data, small: bool) -> list[Rows]:
     start = time.monotonic()
     limits: dict[str, int | None] = dict(TRAIN_SETS)
     if small:
-        limits |= {"bird-train": 800, "spider-train": 400, "spider-syn-dev": 200, "spider-dev": 400, "cspider-dev": 500, "snails-regular": 100}
+        limits |= {
+            "bird-train": 800,
+            "spider-train": 400,
+            "spider-syn-dev": 200,
+            "spider-dev": 400,
+            "cspider-dev": 500,
+            "snails-regular": 100,
+        }
     rows = list(single(data, limits))
     rows += merged(data, 10 if small else 16, 40)
     rows += union(data, 250)
@@ -93,7 +112,9 @@ def held_out(rows: Sequence[Rows], columns_too: bool) -> tuple[list[Array], list
     for fold in range(FOLDS):
         learned = [row for row in rows if row.fold != fold and row.kind != "spider-union"]
         by_table = fit(*tables_matrix(learned), TABLES)
-        by_column = fit(*columns_matrix(learned), COLUMNS) if columns_too and fold < COLUMN_FOLDS else None
+        by_column = (
+            fit(*columns_matrix(learned), COLUMNS) if columns_too and fold < COLUMN_FOLDS else None
+        )
         for at, row in enumerate(rows):
             if row.fold == fold:
                 tables[at] = raw(by_table, row.x)
@@ -115,7 +136,9 @@ def tables_matrix(rows: Sequence[Rows]) -> tuple[Array, Array, Array]:
     chosen = [kept_places(row, rng) for row in rows]
     x = np.concatenate([row.x[at] for row, at in zip(rows, chosen, strict=True)])
     y = np.concatenate([row.gold[at] for row, at in zip(rows, chosen, strict=True)])
-    w = np.concatenate([np.full(len(at), weights[row.kind]) for row, at in zip(rows, chosen, strict=True)])
+    w = np.concatenate(
+        [np.full(len(at), weights[row.kind]) for row, at in zip(rows, chosen, strict=True)]
+    )
     return x, y, w
 
 
@@ -158,7 +181,9 @@ def logistic(values: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-values))  # type: ignore[no-any-return]
 
 
-def flat(rows: Sequence[Rows], scores: list[Array], gold: list[Array]) -> tuple[Array, Array, Array]:
+def flat(
+    rows: Sequence[Rows], scores: list[Array], gold: list[Array]
+) -> tuple[Array, Array, Array]:
     """Scores, answers and weights of all rows end to end."""
     weights = weight_of(rows)
     w = [np.full(len(score), weights[row.kind]) for row, score in zip(rows, scores, strict=True)]
@@ -204,7 +229,9 @@ def cuts_of(lowest: list[tuple[str, int, float]]) -> Array:
         by_set = [np.array([c for k, c in inside if k == kind]) for kind in SERVED]
         made[at + 1, 0] = size
         for to, target in enumerate(TARGETS):
-            parts = [np.quantile(found, 1.0 - target) for found in by_set if len(found) >= LEAST_ASKED]
+            parts = [
+                np.quantile(found, 1.0 - target) for found in by_set if len(found) >= LEAST_ASKED
+            ]
             made[at + 1, to + 1] = np.exp(np.mean(np.log(np.array(parts) + 1e-6)))
     return made
 
@@ -215,22 +242,35 @@ def report(rows: Sequence[Rows], tables: list[Array]) -> None:
     for kind in sorted({row.kind for row in rows}):
         found = [(row, score) for row, score in zip(rows, tables, strict=True) if row.kind == kind]
         shares = recall_at(found, KS)
-        print(f"{kind:16s}{len(found):10d}  " + " / ".join(f"{share:.1f}" for share in shares.values()))
+        print(
+            f"{kind:16s}{len(found):10d}  "
+            + " / ".join(f"{share:.1f}" for share in shares.values())
+        )
 
 
 def worst(rows: Sequence[Rows], tables: list[Array], kind: str, k: int, n: int) -> None:
     """Questions of a set that lost a needed table at ``k``, and what stood before it."""
     lost = [
-        (row, score) for row, score in zip(rows, tables, strict=True)
+        (row, score)
+        for row, score in zip(rows, tables, strict=True)
         if row.kind == kind and last_place(row, score) >= k
     ]
-    print(f"{len(lost)} lost at {k} in {kind}", Counter(row.case.db for row, _ in lost).most_common(9))
+    print(
+        f"{len(lost)} lost at {k} in {kind}", Counter(row.case.db for row, _ in lost).most_common(9)
+    )
     for row, score in lost[:: max(1, len(lost) // n)][:n]:
         order = np.argsort(-score, kind="stable")
-        ranked = [(row.table_names[at], round(float(score[at]), 1), "*" if row.gold[at] else "") for at in order]
+        ranked = [
+            (row.table_names[at], round(float(score[at]), 1), "*" if row.gold[at] else "")
+            for at in order
+        ]
         print("-", row.case.db, row.case.task["question"], "|", row.case.task.get("evidence", ""))
         print("   first:", ranked[:k])
-        print("   lost:", [(at, *item) for at, item in enumerate(ranked) if item[2] and at >= k], row.lost)
+        print(
+            "   lost:",
+            [(at, *item) for at, item in enumerate(ranked) if item[2] and at >= k],
+            row.lost,
+        )
 
 
 def report_cuts(rows: Sequence[Rows], chances: list[Array], cuts: Array) -> None:
@@ -266,9 +306,13 @@ def cut_line(found: list[tuple[Rows, Array]], target: float, cuts: Array) -> str
     )
 
 
-def save(name: str, model: Any, names: list[str], calibration: tuple[float, float], cuts: Array) -> None:
+def save(
+    name: str, model: Any, names: list[str], calibration: tuple[float, float], cuts: Array
+) -> None:
     """Write a model as plain arrays."""
-    parts: dict[str, list[Array]] = {key: [] for key in ("feature", "threshold", "left", "right", "value")}
+    parts: dict[str, list[Array]] = {
+        key: [] for key in ("feature", "threshold", "left", "right", "value")
+    }
     roots, at = [], 0
     for [tree] in model._predictors:
         nodes, own = tree.nodes, np.arange(len(tree.nodes)) + at
@@ -285,7 +329,10 @@ def save(name: str, model: Any, names: list[str], calibration: tuple[float, floa
     path = OUT / f"{name}.npz"
     part = OUT / f"{name}.part.npz"
     np.savez_compressed(
-        part, names=np.array(names), roots=np.array(roots, dtype=np.uint16), cuts=cuts,
+        part,
+        names=np.array(names),
+        roots=np.array(roots, dtype=np.uint16),
+        cuts=cuts,
         numbers=np.array([float(np.ravel(model._baseline_prediction)[0]), *calibration, DEPTH]),
         **{key: np.concatenate(value) for key, value in parts.items()},
     )

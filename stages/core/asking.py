@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from stages.core import diagnostics
-from stages.core.errors import Unreachable
+from stages.core.errors import NotCached, Unreachable
 from stages.core.lines import Item, Output
 from stages.core.model import from_options
 from stages.core.runner import Plan
@@ -34,6 +34,7 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str,
     finally:
         if client is not None:
             _report(client.report(), out, to_stdout=bool(common["dry_run"]))
+    _say_missing(getattr(client, "missing", []), common["model"])
     if getattr(client, "unreached", False) and not common["offline"]:
         raise Unreachable(
             f"no call to {common['model']} came through; the safe answers were written",
@@ -47,6 +48,14 @@ async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) ->
     finally:
         if plan.client is not None:
             await plan.client.close()
+
+
+def _say_missing(keys: Sequence[str], model: str) -> None:
+    """What had no kept reply; a stage may go on without it, and the sections do not tell."""
+    if keys:
+        more = f" and {len(set(keys)) - 1:,} more" if len(set(keys)) > 1 else ""
+        hint = "run once without --offline; --log FILE names every one"
+        diagnostics.error(NotCached(f"no kept reply to request {keys[0]}{more}", place=model, hint=hint))  # fmt: skip
 
 
 def _report(line: str, out: Output, *, to_stdout: bool) -> None:

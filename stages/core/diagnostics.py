@@ -74,6 +74,16 @@ def error(problem: WinnowError | str) -> None:
     _limited(problem, "")
 
 
+def traceback(problem: BaseException) -> None:
+    """Where an unexpected error came from, under ``--verbose``."""
+    if _state.verbose:
+        import traceback as python
+
+        for part in python.format_exception(problem):
+            for line in part.rstrip().splitlines():
+                _write(line)
+
+
 def fatal(problem: BaseException) -> int:
     """Report the error that ends the run, and give its exit status."""
     if isinstance(problem, KeyboardInterrupt):

@@ -48,6 +48,11 @@ class Live:
             self._ways = _ways(self._common)
         return self._ways
 
+    def stop(self) -> None:
+        """End all statements that run now, so that nothing waits for them."""
+        for data in self._known.values():
+            data.stop()
+
     def close(self) -> None:
         """Close everything."""
         for data in self._known.values():
@@ -58,10 +63,13 @@ class Live:
 
 @contextmanager
 def live(common: Mapping[str, Any]) -> Iterator[Live]:
-    """The data of one run, closed at its end."""
+    """The data of one run, closed at its end; where that comes early, nothing is waited for."""
     opened = Live(common)
     try:
         yield opened
+    except BaseException:
+        opened.stop()
+        raise
     finally:
         opened.close()
 

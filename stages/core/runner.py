@@ -151,8 +151,14 @@ def totals(plan: Plan) -> None:
         diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))
 
 
-def failed(asked: Asked, error: WinnowError) -> bytes:
-    """Report the error; the task goes on as it was."""
+def failed(asked: Asked, error: Exception) -> bytes:
+    """Report the error; the task goes on as it was, and so do the others."""
+    if isinstance(error, OSError):
+        raise error  # the output's own: a closed pipe, a full disk
+    if not isinstance(error, WinnowError):
+        diagnostics.traceback(error)
+        what = f"unexpected {type(error).__name__}: {error}"
+        error = WinnowError(what, hint="a fault of winnow; --verbose shows where")
     error.place = error.place or _place(asked)
     diagnostics.error(error)
     return asked.line.raw + b"\n"
@@ -190,7 +196,7 @@ def _one_now(plan: Plan, asked: Asked) -> bytes:
         if ready is not None:
             return ready
         return finish(plan, asked, at_once(call(plan, asked, None)), None)
-    except WinnowError as error:
+    except Exception as error:
         return failed(asked, error)
 
 

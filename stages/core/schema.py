@@ -68,7 +68,12 @@ def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     required = [key for key in document.get("required", ()) if key != "meta"]
     properties = {**document.get("properties", {}), "meta": {"type": "object"}}
-    return {**document, "required": required, "properties": properties, "additionalProperties": True}
+    return {
+        **document,
+        "required": required,
+        "properties": properties,
+        "additionalProperties": True,
+    }
 
 
 @cache

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 
-from stages.core.errors import WinnowError
 from stages.core.lines import Asked, Broken, Item, Output, Shelf
 from stages.core.runner import Plan, call, failed, finish, passed, prepared, totals
 
@@ -68,7 +67,7 @@ class SideBySide:
             return finish(
                 plan, asked, await found if isinstance(found, Awaitable) else found, model
             )
-        except WinnowError as error:
+        except Exception as error:
             return failed(asked, error)
 
     async def _write(self, head: Head | Exception) -> None:

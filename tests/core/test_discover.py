@@ -26,7 +26,11 @@ def reasons(found: Findings) -> dict[str, str]:
 
 
 def test_kinds_are_found_by_listing_the_folder() -> None:
-    assert {kinds()[suffix].KIND for suffix in (".csv", ".json", ".sqlite3")} == {"csv", "json", "sqlite"}
+    assert {kinds()[suffix].KIND for suffix in (".csv", ".json", ".sqlite3")} == {
+        "csv",
+        "json",
+        "sqlite",
+    }
     folder = Path(discover.sources.__path__[0])
     assert {module.__name__.rsplit(".", 1)[-1] for module in kinds().values()} == {
         file.stem for file in folder.glob("*.py") if "SUFFIXES" in file.read_text("utf-8")
@@ -35,8 +39,16 @@ def test_kinds_are_found_by_listing_the_folder() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("A.CSV", "csv"), ("a.tsv", "csv"), ("a.json", "json"), ("a.sqlite3", "sqlite"), ("a.DB", "sqlite"),
-     ("a.exe", None), ("csv", None), ("a.csv.bak", None)],
+    [
+        ("A.CSV", "csv"),
+        ("a.tsv", "csv"),
+        ("a.json", "json"),
+        ("a.sqlite3", "sqlite"),
+        ("a.DB", "sqlite"),
+        ("a.exe", None),
+        ("csv", None),
+        ("a.csv.bak", None),
+    ],
 )
 def test_kind_of_a_name(name: str, kind: str | None) -> None:
     module = module_for(name)
@@ -64,8 +76,16 @@ def test_links_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
     found = walk(root, root)
     assert [item.path for item in found.data] == ["a.csv"]
     assert found.documents == []
-    assert set(reasons(found)) == {"file.csv", "folder", "relative.csv", "dangling.csv", "passwd.md"}
-    assert {r for path, r in reasons(found).items() if path != "dangling.csv"} == {"a link that leaves the folder"}
+    assert set(reasons(found)) == {
+        "file.csv",
+        "folder",
+        "relative.csv",
+        "dangling.csv",
+        "passwd.md",
+    }
+    assert {r for path, r in reasons(found).items() if path != "dangling.csv"} == {
+        "a link that leaves the folder"
+    }
 
 
 def test_a_name_that_starts_like_the_root_is_still_outside(tmp_path: Path) -> None:
@@ -112,10 +132,14 @@ def test_a_context_that_is_a_link_out_of_the_root(tmp_path: Path) -> None:
     (root / "context").symlink_to("../elsewhere")
     result = scan_root(root)
     assert result.tables == []
-    assert result.catalog["skipped"] == [{"path": "context", "reason": "a link that leaves the folder"}]
+    assert result.catalog["skipped"] == [
+        {"path": "context", "reason": "a link that leaves the folder"}
+    ]
 
 
-def test_pipes_sockets_and_devices_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipes_sockets_and_devices_are_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as server:
@@ -225,7 +249,10 @@ def test_files_named_one_by_one(tmp_path: Path) -> None:
     assert (alone.catalog["name"], alone.tables[0]["describe_key"]) == ("a", "a.csv")
 
 
-@pytest.mark.parametrize(("name", "what"), [("none.csv", "no such file"), ("x.exe", "not data of a known kind"), ("e.csv", "0 bytes")])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("none.csv", "no such file"), ("x.exe", "not data of a known kind"), ("e.csv", "0 bytes")],
+)
 def test_a_named_file_that_is_no_data(tmp_path: Path, name: str, what: str) -> None:
     put(tmp_path / "x.exe", b"MZ")
     put(tmp_path / "e.csv", b"")

@@ -45,7 +45,12 @@ def test_a_pdf_is_listed_and_not_read(tmp_path: Path) -> None:
 
 def test_no_values_leaves_the_headings(tmp_path: Path) -> None:
     path = made(tmp_path, "a.md", b"# Head\nEmployee 12 earns 900\n")
-    assert document("a.md", path, values=False) == {"path": "a.md", "kind": "md", "bytes": 29, "headings": ["# Head"]}
+    assert document("a.md", path, values=False) == {
+        "path": "a.md",
+        "kind": "md",
+        "bytes": 29,
+        "headings": ["# Head"],
+    }
 
 
 def test_only_a_prefix_of_a_large_text_is_read(tmp_path: Path) -> None:

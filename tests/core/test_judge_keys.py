@@ -14,18 +14,32 @@ def table(name: str, *columns: str, **more: Any) -> Table:
     """A table line with these columns; ``examples`` maps columns to values."""
     examples = more.pop("examples", {})
     record: Any = {
-        "kind": "table", "catalog": "c", "name": name, "describe_key": name,
-        "columns": [{"name": c, "type": "VARCHAR", "examples": examples.get(c, [])} for c in columns],
+        "kind": "table",
+        "catalog": "c",
+        "name": name,
+        "describe_key": name,
+        "columns": [
+            {"name": c, "type": "VARCHAR", "examples": examples.get(c, [])} for c in columns
+        ],
         **more,
     }
     return record  # type: ignore[no-any-return]
 
 
 def test_a_declared_key_wins_over_names() -> None:
-    found = key_graph([
-        table("orders", "id", "customer_id", foreign_keys=[{"columns": ["customer_id"], "ref_table": "PEOPLE", "ref_columns": ["id"]}]),
-        table("people", "id", "customer_id"),
-    ])
+    found = key_graph(
+        [
+            table(
+                "orders",
+                "id",
+                "customer_id",
+                foreign_keys=[
+                    {"columns": ["customer_id"], "ref_table": "PEOPLE", "ref_columns": ["id"]}
+                ],
+            ),
+            table("people", "id", "customer_id"),
+        ]
+    )
     assert [(e.left, e.right, e.how) for e in found.edges] == [("orders", "people", "declared")]
 
 
@@ -41,11 +55,15 @@ def test_equal_plain_names_join_nothing() -> None:
 
 def test_shared_values_join_columns_of_other_names() -> None:
     codes = ["AAA", "BBB", "CCC", "DDD"]
-    found = key_graph([
-        table("schools", "title", "CDSCode", examples={"CDSCode": codes}),
-        table("scores", "cds", "points", examples={"cds": codes[:3]}),
-    ])
-    assert [(e.left_columns, e.right_columns, e.how) for e in found.edges] == [(("CDSCode",), ("cds",), "value")]
+    found = key_graph(
+        [
+            table("schools", "title", "CDSCode", examples={"CDSCode": codes}),
+            table("scores", "cds", "points", examples={"cds": codes[:3]}),
+        ]
+    )
+    assert [(e.left_columns, e.right_columns, e.how) for e in found.edges] == [
+        (("CDSCode",), ("cds",), "value")
+    ]
 
 
 def test_a_key_to_a_table_that_is_not_there_is_left_out() -> None:
@@ -56,7 +74,10 @@ def test_a_key_to_a_table_that_is_not_there_is_left_out() -> None:
 def chain() -> list[Table]:
     """a - b - c, and d apart."""
     return [
-        table("a", "a_key", "b_id"), table("b", "id", "c_id"), table("c", "id"), table("d", "colour"),
+        table("a", "a_key", "b_id"),
+        table("b", "id", "c_id"),
+        table("c", "id"),
+        table("d", "colour"),
     ]
 
 

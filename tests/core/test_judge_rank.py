@@ -25,7 +25,10 @@ SCHOOL = [
     table("student", "stu_id", "first_name", "last_name", "city", primary_key=["stu_id"]),
     table("course", "course_id", "title", "credits", primary_key=["course_id"]),
     table(
-        "enrolment", "stu_id", "course_id", "grade",
+        "enrolment",
+        "stu_id",
+        "course_id",
+        "grade",
         foreign_keys=[
             {"columns": ["stu_id"], "ref_table": "student", "ref_columns": ["stu_id"]},
             {"columns": ["course_id"], "ref_table": "course", "ref_columns": ["course_id"]},
@@ -64,13 +67,21 @@ def test_a_bridge_comes_before_what_nothing_speaks_for() -> None:
 
 
 def test_english_questions_find_chinese_names() -> None:
-    tables = [table("学生", "姓名", "城市"), table("课程", "名称", "学分"), table("食堂", "菜品", "价格")]
+    tables = [
+        table("学生", "姓名", "城市"),
+        table("课程", "名称", "学分"),
+        table("食堂", "菜品", "价格"),
+    ]
     assert order(judge(ask("What is the price of each dish?"), tables))[0] == "食堂"
     assert order(judge(ask("学生的姓名"), tables))[0] == "学生"
 
 
 def test_names_without_separators_and_shortenings_are_met() -> None:
-    tables = [table("LISTEDSECURITY", "SECUCODE"), table("FUNDARCHIVES", "X"), table("cust_addr", "zip")]
+    tables = [
+        table("LISTEDSECURITY", "SECUCODE"),
+        table("FUNDARCHIVES", "X"),
+        table("cust_addr", "zip"),
+    ]
     assert order(judge(ask("Which securities are listed?"), tables))[0] == "LISTEDSECURITY"
     assert order(judge(ask("Addresses of customers"), tables))[0] == "cust_addr"
 
@@ -113,7 +124,9 @@ def test_a_channel_that_is_none_is_refused() -> None:
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_each_channel_can_be_switched_off(channel: str) -> None:
-    found = judge(ask("students of the course", evidence="pupils refers to stu_id"), SCHOOL, without=[channel])
+    found = judge(
+        ask("students of the course", evidence="pupils refers to stu_id"), SCHOOL, without=[channel]
+    )
     assert len(found.tables) == len(SCHOOL)
     kinds = {item.type for ranked in (*found.tables, *found.columns) for item in ranked.evidence}
     assert channel == "key" or channel not in kinds
@@ -151,7 +164,9 @@ def test_the_cut_keeps_ties_and_the_best(scores: list[float], recall: float) -> 
 def test_the_order_of_tables_changes_no_score(places: list[int]) -> None:
     question = ask("Which students take the course Databases?")
     straight = {found.name: found.score for found in judge(question, SCHOOL).tables}
-    shuffled = {found.name: found.score for found in judge(question, [SCHOOL[at] for at in places]).tables}
+    shuffled = {
+        found.name: found.score for found in judge(question, [SCHOOL[at] for at in places]).tables
+    }
     assert shuffled == pytest.approx(straight, abs=1e-3)
 
 
@@ -194,7 +209,9 @@ class Together:
 
 def test_history_lifts_what_was_used_together() -> None:
     plain = {t.name: t.score for t in judge(ask("titles of courses"), SCHOOL).tables}
-    lifted = {t.name: t.score for t in judge(ask("titles of courses"), SCHOOL, history=Together()).tables}
+    lifted = {
+        t.name: t.score for t in judge(ask("titles of courses"), SCHOOL, history=Together()).tables
+    }
     assert lifted["bus_line"] > plain["bus_line"]
     assert lifted["course"] == plain["course"]
 

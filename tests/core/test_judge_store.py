@@ -20,11 +20,27 @@ from .test_judge_rank import SCHOOL, ask
 
 def wide(n_tables: int, n_columns: int) -> list[Table]:
     """Many tables with many columns, names from a fixed random source."""
-    words = ["order", "customer", "price", "date", "status", "region", "product", "stock", "invoice", "ship", "note", "grade"]
+    words = [
+        "order",
+        "customer",
+        "price",
+        "date",
+        "status",
+        "region",
+        "product",
+        "stock",
+        "invoice",
+        "ship",
+        "note",
+        "grade",
+    ]
     rng = np.random.default_rng(0)
     pick = rng.integers(0, len(words), (n_tables, n_columns, 2))
     return [
-        table(f"t{at}_{words[at % len(words)]}", *(f"{words[a]}_{words[b]}_{c}" for c, (a, b) in enumerate(pick[at])))
+        table(
+            f"t{at}_{words[at % len(words)]}",
+            *(f"{words[a]}_{words[b]}_{c}" for c, (a, b) in enumerate(pick[at])),
+        )
         for at in range(n_tables)
     ]
 
@@ -34,8 +50,16 @@ def test_an_index_survives_the_disk(tmp_path: Path) -> None:
     disk.save(made, tmp_path / "index.npz")
     held = disk.load(tmp_path / "index.npz")
     assert held is not None
-    assert (held.names, held.columns, held.vocabulary) == (made.names, made.columns, made.vocabulary)
-    assert (held.values, held.spelled, held.keys.edges) == (made.values, made.spelled, made.keys.edges)
+    assert (held.names, held.columns, held.vocabulary) == (
+        made.names,
+        made.columns,
+        made.vocabulary,
+    )
+    assert (held.values, held.spelled, held.keys.edges) == (
+        made.values,
+        made.spelled,
+        made.keys.edges,
+    )
     for name, lists in made.by_table.items():
         assert np.array_equal(held.by_table[name].doc, lists.doc)
 

@@ -11,10 +11,19 @@ from stages.core.judge.values import is_plain_number, whole_values
 from .test_judge_keys import table
 
 TABLES = [
-    table("shops", "name", "town", "since", "licence", examples={
-        "name": ["Corner Bakery"], "town": ["LONDON", "Stratford-upon-Avon"],
-        "since": ["2012-08-23"], "licence": ["1204518"],
-    }),
+    table(
+        "shops",
+        "name",
+        "town",
+        "since",
+        "licence",
+        examples={
+            "name": ["Corner Bakery"],
+            "town": ["LONDON", "Stratford-upon-Avon"],
+            "since": ["2012-08-23"],
+            "licence": ["1204518"],
+        },
+    ),
     table("flags", "set", examples={"set": ["7", "yes"]}),
 ]
 
@@ -37,10 +46,14 @@ def test_a_value_is_found_in_any_spelling(question: str, column: str) -> None:
 
 @pytest.mark.parametrize("question", ["", "7 things", "'qqqqqq zzzzz'", "How many are there?"])
 def test_what_is_not_there_is_not_found(question: str) -> None:
-    found = whole_values(read({"kind": "task", "task_id": "1", "question": question}), build(TABLES).values)
+    found = whole_values(
+        read({"kind": "task", "task_id": "1", "question": question}), build(TABLES).values
+    )
     assert found == {}
 
 
-@pytest.mark.parametrize(("value", "plain"), [("7", True), ("-3.25", True), ("12045", False), ("a7", False)])
+@pytest.mark.parametrize(
+    ("value", "plain"), [("7", True), ("-3.25", True), ("12045", False), ("a7", False)]
+)
 def test_plain_numbers(value: str, plain: bool) -> None:
     assert is_plain_number(value) is plain

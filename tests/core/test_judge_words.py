@@ -32,9 +32,7 @@ def test_names_are_split(name: str, parts: tuple[str, ...]) -> None:
 
 @given(st.text(max_size=40))
 def test_splitting_any_text_keeps_its_letters(name: str) -> None:
-    assert "".join(words.split(name)).lower() == "".join(
-        part for part in words.split(name)
-    )
+    assert "".join(words.split(name)).lower() == "".join(part for part in words.split(name))
     assert all(part and part == part.lower() for part in words.split(name) if part.isascii())
 
 
@@ -57,7 +55,11 @@ def test_segmentation_loses_no_letter(part: str) -> None:
 
 @pytest.mark.parametrize(
     ("run", "pieces"),
-    [("火车站的名称", ["火车站", "的", "名称"]), ("上市公司", ["上市公司"]), ("股票代码", ["股票代码"])],
+    [
+        ("火车站的名称", ["火车站", "的", "名称"]),
+        ("上市公司", ["上市公司"]),
+        ("股票代码", ["股票代码"]),
+    ],
 )
 def test_chinese_is_cut(run: str, pieces: list[str]) -> None:
     assert list(chinese.cut(run)) == pieces
@@ -68,7 +70,9 @@ def test_cutting_chinese_loses_no_character(run: str) -> None:
     assert "".join(chinese.cut(run)) == run
 
 
-@pytest.mark.parametrize(("word", "english"), [("歌手", "singer"), ("航班", "flight"), ("营业收入", "revenue")])
+@pytest.mark.parametrize(
+    ("word", "english"), [("歌手", "singer"), ("航班", "flight"), ("营业收入", "revenue")]
+)
 def test_chinese_is_translated(word: str, english: str) -> None:
     assert english in chinese.translations(word)
 
@@ -110,7 +114,11 @@ def test_dates_in_any_text_are_in_order(text: str) -> None:
 
 
 def test_quoted_strings_of_both_languages() -> None:
-    assert set(form.quoted("有多少“女”性住在 'New York' 或《红楼梦》？")) == {"女", "new york", "红楼梦"}
+    assert set(form.quoted("有多少“女”性住在 'New York' 或《红楼梦》？")) == {
+        "女",
+        "new york",
+        "红楼梦",
+    }
 
 
 def test_a_definition_counts_only_for_a_word_of_the_question() -> None:
@@ -120,11 +128,20 @@ def test_a_definition_counts_only_for_a_word_of_the_question() -> None:
 
 
 def test_identifiers_are_read_as_the_schema_spells_them() -> None:
-    question = read({"kind": "task", "task_id": "1", "question": "x", "evidence": "papers refers to Paper.Id, num_sales"})
+    question = read(
+        {
+            "kind": "task",
+            "task_id": "1",
+            "question": "x",
+            "evidence": "papers refers to Paper.Id, num_sales",
+        }
+    )
     assert {"num_sales", "Paper.Id"} <= set(question.identifiers.values())
 
 
-@pytest.mark.parametrize("task", [{}, {"question": ""}, {"question": "?!"}, {"question": "\x00\ud800"}])
+@pytest.mark.parametrize(
+    "task", [{}, {"question": ""}, {"question": "?!"}, {"question": "\x00\ud800"}]
+)
 def test_questions_without_words_have_no_units(task: dict[str, str]) -> None:
     assert read({"kind": "task", "task_id": "1", **task}).units == ()  # type: ignore[typeddict-item]
 

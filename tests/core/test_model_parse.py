@@ -121,4 +121,3 @@ def test_lone_surrogates_are_replaced_in_text_and_data() -> None:
     found = value('{"a": "x\\ud800y"}', lambda v: "")
     assert found == {"a": "x?y"}
     assert Answer("x\ud800y", "stop", 0, 0, None).text == "x?y"
-

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable
 from os.path import commonprefix
 from typing import Any
 
@@ -11,8 +13,11 @@ import pytest
 from stages.core.model import Reply, Request
 from stages.core.model.modes import ALL, form, mending, messages
 from stages.core.model.placeholder import placeholder
+from stages.link import link
+from stages.prune import prune
+from stages.summarize import summarize
 from stages.vote import vote
-from tests.core.test_model_faults import TABLES
+from tests.core.test_model_faults import TABLES, table
 
 
 class Recorder:
@@ -70,6 +75,49 @@ def test_batches_of_a_task_differ_only_from_their_tables_on(lang: str, mode: Any
         assert min(tables) > len(shared)
         # Between the shared part and the first table stand a count and the boundary of the data.
         assert min(tables) - len(shared) < 80
+
+
+def _wide(number: int) -> Any:
+    columns = [
+        {"name": f"col_{number}_{n}", "type": "BIGINT", "nullable": False, "examples": ["1"]}
+        for n in range(12)
+    ]
+    return {**table(f"zz{number:02d}"), "columns": columns}
+
+
+WIDE = [_wide(number) for number in range(40)]
+LINKED: Any = {
+    "kind": "task", "task_id": "t", "question": "Who paid most?", "evidence": "most is the sum",
+    "knowledge": "paid means settled\n" * 40,
+    "plan": {"logical_plan": "first find all payments", "drafts": [], "error": "", "meta": {}},
+    "prune": {"kept": {t["name"]: [c["name"] for c in t["columns"]] for t in WIDE}},
+}  # fmt: skip
+BATCHED = [
+    (prune, {"min_tokens": 1500, "max_tokens": 2500}, ("first find all payments",)),
+    (link, {"max_tokens": 2500}, ("paid means settled",)),
+    (summarize, {"max_tokens": 2500}, ("first find all payments",)),
+]
+
+
+@pytest.mark.parametrize("mode", ALL)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("stage", "options", "parts"), BATCHED, ids=["prune", "link", "summarize"])
+def test_batches_of_linking_differ_only_from_their_tables_on(
+    stage: Callable[..., Any], options: Any, parts: tuple[str, ...], lang: str, mode: Any
+) -> None:
+    model = Recorder()
+    asyncio.run(stage(LINKED, WIDE, model=model, lang=lang, **options))
+    kinds = defaultdict(set)
+    for request in model.asked:  # a call that merges what batches said has instructions of its own
+        kinds[request.messages[0]["content"]].add(said(request, mode))
+    batched = [texts for texts in kinds.values() if len(texts) > 1]
+    assert batched, "the tables go out in batches"
+    for texts in batched:
+        shared = commonprefix(list(texts))  # noqa: RUF071 - characters are what is compared
+        for part in ("Who paid most?", "most is the sum", *parts):
+            assert part in shared, part
+        # Between the shared part and the first table stand a count and the boundary of the data.
+        assert all(text.index("zz") - len(shared) < 80 for text in texts)
 
 
 @pytest.mark.parametrize("mode", ALL)

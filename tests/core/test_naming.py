@@ -62,13 +62,22 @@ def test_canonical_is_idempotent_and_clean(spelling: str) -> None:
 
 
 CLASHES = [
-    ([csv("context/csv/employees.csv"), db("context/db/hr.db", "employees")], ["csv__employees", "hr__employees"]),
-    ([db("context/db/hr.db", "Employees"), db("context/db/old.db", "EMPLOYEES")], ["hr__employees", "old__employees"]),
+    (
+        [csv("context/csv/employees.csv"), db("context/db/hr.db", "employees")],
+        ["csv__employees", "hr__employees"],
+    ),
+    (
+        [db("context/db/hr.db", "Employees"), db("context/db/old.db", "EMPLOYEES")],
+        ["hr__employees", "old__employees"],
+    ),
     ([csv("context/a.csv"), json("context/a.json")], ["csv__a", "json__a"]),
     ([csv("x/a.csv"), csv("y/a.csv")], ["x_csv__a", "y_csv__a"]),
     ([csv("p/x/a.csv"), csv("q/x/a.csv")], ["p_x_a_csv__a", "q_x_a_csv__a"]),
     ([db("x/hr.db", "e"), db("y/hr.db", "e"), csv("e.csv")], ["x_hr__e", "y_hr__e", "csv__e"]),
-    ([db("hr.db", "Employee Day"), db("hr.db", "employee_day")], ["employee_day_2", "employee_day"]),
+    (
+        [db("hr.db", "Employee Day"), db("hr.db", "employee_day")],
+        ["employee_day_2", "employee_day"],
+    ),
     ([csv("a-b.csv"), csv("a_b.csv"), csv("a b.csv")], ["a_b_3", "a_b", "a_b_2"]),
     ([schema("S.A"), schema("s_a")], ["s_a_2", "s_a"]),
     ([csv("d/e.csv"), db("hr.db", "e"), csv("hr__e.csv")], ["csv__e", "_hr__e", "csv__hr__e"]),
@@ -91,8 +100,17 @@ def test_order_of_scanning_changes_no_name(origins: list[Origin]) -> None:
 
 ORIGINS = st.lists(
     st.one_of(
-        st.builds(db, st.sampled_from(["a/x.db", "b/x.db", "y.db"]), st.sampled_from(["A", "a", "a b", "a_b", "x__a", "1"])),
-        st.builds(csv, st.sampled_from(["a.csv", "A.csv", "c/a.csv", "x__a.csv", "csv__a.csv", "a_b_2.csv", "a-b.csv"])),
+        st.builds(
+            db,
+            st.sampled_from(["a/x.db", "b/x.db", "y.db"]),
+            st.sampled_from(["A", "a", "a b", "a_b", "x__a", "1"]),
+        ),
+        st.builds(
+            csv,
+            st.sampled_from(
+                ["a.csv", "A.csv", "c/a.csv", "x__a.csv", "csv__a.csv", "a_b_2.csv", "a-b.csv"]
+            ),
+        ),
     ),
     unique=True,
     max_size=12,
@@ -100,7 +118,9 @@ ORIGINS = st.lists(
 
 
 @given(ORIGINS, st.randoms())
-def test_names_are_unique_in_every_case_and_order(origins: list[Origin], rng: random.Random) -> None:
+def test_names_are_unique_in_every_case_and_order(
+    origins: list[Origin], rng: random.Random
+) -> None:
     names = canonical_names(origins)
     assert len({name.casefold() for name in names}) == len(names)
     order = list(range(len(origins)))

@@ -39,7 +39,10 @@ def test_processes(tmp_path: Path, dies: bool, all_forked: bool) -> None:
     script.write_text(SCRIPT.format(dies=dies), "utf-8")
     done = subprocess.run(
         [sys.executable, str(script)],
-        capture_output=True, text=True, env={"PYTHONPATH": str(CHECKOUT)}, timeout=60,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(CHECKOUT)},
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert (int(done.stdout) == 100) is all_forked
@@ -50,5 +53,7 @@ def test_where_an_engine_is_loaded_there_is_no_forking() -> None:
         "import os, duckdb\nfrom stages.core.catalog.pool import in_order\n"
         "assert set(in_order(lambda n: os.getpid(), range(100))) == {os.getpid()}"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=CHECKOUT, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=CHECKOUT, timeout=60
+    )
     assert done.returncode == 0, done.stderr

@@ -25,14 +25,23 @@ SHOP: dict[str, Any] = {
             "description": "one row an order",
             "family": 3,
             "columns": [
-                {"name": "id", "type": "number", "nl_name": "order id", "samples": [1, 2.5, True, None, "x", [1], 1]},
+                {
+                    "name": "id",
+                    "type": "number",
+                    "nl_name": "order id",
+                    "samples": [1, 2.5, True, None, "x", [1], 1],
+                },
                 {"name": "customer", "type": "text", "description": "who"},
                 {"name": "note", "type": ""},
             ],
             "primary_key": ["id"],
             "foreign_keys": [{"columns": ["customer"], "ref_table": "CUSTOMER"}],
         },
-        {"name": "Customer", "columns": [{"name": "name", "type": "VARCHAR(20)", "nullable": False}], "primary_key": ["name"]},
+        {
+            "name": "Customer",
+            "columns": [{"name": "name", "type": "VARCHAR(20)", "nullable": False}],
+            "primary_key": ["name"],
+        },
     ],
 }
 
@@ -46,7 +55,10 @@ def test_what_becomes_of_a_schema() -> None:
     result = of(SHOP, examples=9)
     assert result.task is None
     assert {key: value for key, value in result.catalog.items() if key != "id"} == {
-        "kind": "catalog", "v": 1, "name": "shop", "dialect": "sqlite",
+        "kind": "catalog",
+        "v": 1,
+        "name": "shop",
+        "dialect": "sqlite",
     }
     orders, customer = result.tables
     assert dict(orders) == {
@@ -59,19 +71,39 @@ def test_what_becomes_of_a_schema() -> None:
         "description": "one row an order",
         "family": 3,
         "columns": [
-            {"name": "id", "type": "DOUBLE", "declared": "number", "key": "primary", "nl_name": "order id",
-             "examples": ["1", "2.5", "true", "x", "[1]"]},
-            {"name": "customer", "type": "VARCHAR", "declared": "text", "key": "foreign", "description": "who"},
+            {
+                "name": "id",
+                "type": "DOUBLE",
+                "declared": "number",
+                "key": "primary",
+                "nl_name": "order id",
+                "examples": ["1", "2.5", "true", "x", "[1]"],
+            },
+            {
+                "name": "customer",
+                "type": "VARCHAR",
+                "declared": "text",
+                "key": "foreign",
+                "description": "who",
+            },
             {"name": "note", "type": "VARCHAR"},
         ],
         "checked": "declared",
         "primary_key": ["id"],
-        "foreign_keys": [{"columns": ["customer"], "ref_table": "customer", "ref_columns": ["name"]}],
+        "foreign_keys": [
+            {"columns": ["customer"], "ref_table": "customer", "ref_columns": ["name"]}
+        ],
         "always_keep": False,
         "warnings": [],
     }
     assert customer["columns"] == [
-        {"name": "name", "type": "VARCHAR", "declared": "VARCHAR(20)", "nullable": False, "key": "primary"}
+        {
+            "name": "name",
+            "type": "VARCHAR",
+            "declared": "VARCHAR(20)",
+            "nullable": False,
+            "key": "primary",
+        }
     ]
     for table in result.tables:
         schema.check(table, "table")
@@ -80,15 +112,26 @@ def test_what_becomes_of_a_schema() -> None:
 
 @pytest.mark.parametrize(
     ("options", "examples"),
-    [({}, ["1", "2.5", "true"]), ({"examples": 0}, None), ({"values": False}, None), ({"hide": ("ID",)}, None),
-     ({"hide": ("orders.*",)}, None), ({"hide": ("customer.*",)}, ["1", "2.5", "true"]), ({"cell": 2}, ["1", "2…", "t…"])],
+    [
+        ({}, ["1", "2.5", "true"]),
+        ({"examples": 0}, None),
+        ({"values": False}, None),
+        ({"hide": ("ID",)}, None),
+        ({"hide": ("orders.*",)}, None),
+        ({"hide": ("customer.*",)}, ["1", "2.5", "true"]),
+        ({"cell": 2}, ["1", "2…", "t…"]),
+    ],
 )
 def test_values_are_cut_and_hidden(options: dict[str, Any], examples: list[str] | None) -> None:
     assert of(SHOP, **options).tables[0]["columns"][0].get("examples") == examples
 
 
 def test_nested_fields() -> None:
-    column = {"name": "c", "type": "STRUCT<a INT64>", "fields": ["c.a", {"name": "c.b", "type": "STRING", "description": "d"}, {"name": "c.c"}]}
+    column = {
+        "name": "c",
+        "type": "STRUCT<a INT64>",
+        "fields": ["c.a", {"name": "c.b", "type": "STRING", "description": "d"}, {"name": "c.c"}],
+    }
     (table,) = of({"tables": [{"name": "t", "columns": [column]}]}).tables
     assert table["columns"][0]["fields"] == [
         {"name": "c.a", "type": "VARCHAR"},
@@ -104,7 +147,9 @@ def test_a_table_without_columns_stays_with_a_warning() -> None:
 
 def test_a_key_to_a_table_that_is_not_there_keeps_its_spelling() -> None:
     key = {"columns": ["a"], "ref_table": "Gone", "ref_columns": ["b"]}
-    (table,) = of({"tables": [{"name": "t", "columns": [{"name": "a"}], "foreign_keys": [key]}]}).tables
+    (table,) = of(
+        {"tables": [{"name": "t", "columns": [{"name": "a"}], "foreign_keys": [key]}]}
+    ).tables
     assert table["foreign_keys"] == [key]
 
 
@@ -126,11 +171,15 @@ def test_a_key_to_a_table_that_is_not_there_keeps_its_spelling() -> None:
         ("int unsigned", "", "BIGINT"),
         ("VARIANT", "", "JSON"),
         ("ARRAY<STRING>", "", "VARCHAR[]"),
-        ("ARRAY<STRUCT<k STRING, v STRUCT<i INT64, d DATE>>>", "", 'STRUCT("k" VARCHAR, "v" STRUCT("i" BIGINT, "d" DATE))[]'),
+        (
+            "ARRAY<STRUCT<k STRING, v STRUCT<i INT64, d DATE>>>",
+            "",
+            'STRUCT("k" VARCHAR, "v" STRUCT("i" BIGINT, "d" DATE))[]',
+        ),
         ("STRUCT<...>", "", "JSON"),
         ("ARRAY<STRUCT<a STRING, b INT", "", "JSON"),
         ("MAP<STRING, INT64>", "", "MAP(VARCHAR, BIGINT)"),
-        ("STRUCT<`odd \"name` STRING>", "", "JSON"),
+        ('STRUCT<`odd "name` STRING>', "", "JSON"),
         ("STRUCT<NUMERIC>", "", "JSON"),
         ("ARRAY<" * 500 + ">" * 500, "", "JSON"),
         ("GEOGRAPHY", "", "VARCHAR"),

@@ -514,3 +514,13 @@ def test_any_bytes_are_a_table_or_a_source_error_and_twice_the_same(
         return
     assert scanned(path) == first
     assert len(loaded(path, first)[1]) == first.rows["count"]
+
+
+def test_quotation_mark_that_is_never_closed_costs_no_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, b'id,note\n0,"x, ""y"""\n1,"a\n2,b\n3,c\n')
+    raw = scanned(path)
+    assert raw.rows == {"count": 4, "how": "exact"}
+    assert any("never closed" in words for words in raw.warnings)
+    assert [row["id"] for row in raw.sample] == ["0", "1"]
+    rows = [["0", 'x, "y"'], ["1", '"a'], ["2", "b"], ["3", "c"]]
+    assert loaded(path, raw)[1] == rows

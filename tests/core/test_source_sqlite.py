@@ -47,7 +47,9 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def loaded(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+def loaded(
+    con: duckdb.DuckDBPyConnection, path: Path, name: str
+) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
     """Types and rows of a table of the file, loaded by its table line."""
     result = scan_files([path])
     (table,) = [t for t in result.tables if t.get("source", {}).get("table") == name]
@@ -77,19 +79,53 @@ def test_metadata(tmp_path: Path) -> None:
     assert list(tables) == ["Employee Attendance", "employee", "pairs", "rich"]
     day = tables["Employee Attendance"]
     assert day.columns == [
-        {"name": "employee_id", "type": "BIGINT", "declared": "INTEGER", "nullable": False, "key": "primary", "examples": ["1", "2"]},
-        {"name": "day", "type": "VARCHAR", "declared": "DATE", "nullable": False, "key": "primary", "examples": ["2025-01-02"]},
-        {"name": "hours", "type": "DOUBLE", "declared": "REAL", "nullable": True, "examples": ["8.0"]},
+        {
+            "name": "employee_id",
+            "type": "BIGINT",
+            "declared": "INTEGER",
+            "nullable": False,
+            "key": "primary",
+            "examples": ["1", "2"],
+        },
+        {
+            "name": "day",
+            "type": "VARCHAR",
+            "declared": "DATE",
+            "nullable": False,
+            "key": "primary",
+            "examples": ["2025-01-02"],
+        },
+        {
+            "name": "hours",
+            "type": "DOUBLE",
+            "declared": "REAL",
+            "nullable": True,
+            "examples": ["8.0"],
+        },
     ]
     assert day.sample == [
         {"employee_id": "1", "day": "2025-01-02", "hours": "8.0"},
         {"employee_id": "2", "day": "2025-01-02", "hours": None},
     ]
-    assert (day.primary_key, day.rows, day.checked) == (["employee_id", "day"], {"count": 2, "how": "exact"}, "full")
-    assert day.foreign_keys == [{"columns": ["employee_id"], "ref_table": "employee", "ref_columns": []}]
+    assert (day.primary_key, day.rows, day.checked) == (
+        ["employee_id", "day"],
+        {"count": 2, "how": "exact"},
+        "full",
+    )
+    assert day.foreign_keys == [
+        {"columns": ["employee_id"], "ref_table": "employee", "ref_columns": []}
+    ]
     employee = {column["name"]: column for column in tables["employee"].columns}
-    assert [name for name, column in employee.items() if column.get("generated")] == ["twice", "stored"]
-    assert [employee[name].get("key") for name in ("id", "name", "boss", "pay")] == ["primary", "unique", "foreign", None]
+    assert [name for name, column in employee.items() if column.get("generated")] == [
+        "twice",
+        "stored",
+    ]
+    assert [employee[name].get("key") for name in ("id", "name", "boss", "pay")] == [
+        "primary",
+        "unique",
+        "foreign",
+        None,
+    ]
     assert tables["employee"].sample[0]["stored"] == "Ann!"
     assert tables["pairs"].primary_key == ["b", "a"]
     assert tables["rich"].view
@@ -102,8 +138,12 @@ def test_the_table_lines(tmp_path: Path) -> None:
     assert (day["name"], day["aliases"]) == ("employee_attendance", ["Employee Attendance"])
     assert day["describe_key"] == "hr.db::Employee Attendance"
     assert day["source"]["table"] == "Employee Attendance"
-    assert day["foreign_keys"] == [{"columns": ["employee_id"], "ref_table": "employee", "ref_columns": ["id"]}]
-    assert employee["foreign_keys"] == [{"columns": ["boss"], "ref_table": "employee", "ref_columns": ["id"]}]
+    assert day["foreign_keys"] == [
+        {"columns": ["employee_id"], "ref_table": "employee", "ref_columns": ["id"]}
+    ]
+    assert employee["foreign_keys"] == [
+        {"columns": ["boss"], "ref_table": "employee", "ref_columns": ["id"]}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +192,9 @@ def test_types_follow_the_values(declared: str, kinds: set[str], beyond: bool, k
         ("INTEGER", "BIGINT", {"null"}, False),
     ],
 )
-def test_broken_declarations_are_told(declared: str, kind: str, kinds: set[str], warned: bool) -> None:
+def test_broken_declarations_are_told(
+    declared: str, kind: str, kinds: set[str], warned: bool
+) -> None:
     assert bool(complaint("c", declared, kind, kinds)) is warned
 
 
@@ -167,16 +209,24 @@ def test_widening_is_symmetric_and_stops(kind: str, other: str) -> None:
 @pytest.mark.parametrize("at", [0, 50, 1500, 2999])
 def test_a_violation_in_head_middle_or_tail_is_seen(tmp_path: Path, at: int) -> None:
     rows = [(i, "oops" if i == at else i) for i in range(3000)]
-    path = database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", {"t": rows})
+    path = database(
+        tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", {"t": rows}
+    )
     raw = scanned(path)["t"]
     assert types(raw)["n"] == "VARCHAR"
-    assert raw.warnings == ["column n is declared INTEGER and holds integer and text; read as VARCHAR"]
+    assert raw.warnings == [
+        "column n is declared INTEGER and holds integer and text; read as VARCHAR"
+    ]
     assert (raw.checked, raw.rows) == ("sample", {"count": 3000, "how": "exact"})
 
 
-def test_a_sample_that_says_sample_may_miss_what_loading_finds(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+def test_a_sample_that_says_sample_may_miss_what_loading_finds(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection
+) -> None:
     rows = [(i, "oops" if i == 700 else i) for i in range(3000)]
-    path = database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", {"t": rows})
+    path = database(
+        tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", {"t": rows}
+    )
     raw = scanned(path)["t"]
     assert (types(raw)["n"], raw.checked) == ("BIGINT", "sample")
     kinds, got = loaded(con, path, "t")
@@ -185,7 +235,22 @@ def test_a_sample_that_says_sample_may_miss_what_loading_finds(tmp_path: Path, c
     assert got[701] == (701, "701")
 
 
-NAMES = ['two words', 'quo"te', "apo'strophe", "[brackets]", "`ticks`", "公募基金经理(新)", "select", "a;b", "x\ny", "100%", "день", "?1", ":a", "$b"]
+NAMES = [
+    "two words",
+    'quo"te',
+    "apo'strophe",
+    "[brackets]",
+    "`ticks`",
+    "公募基金经理(新)",
+    "select",
+    "a;b",
+    "x\ny",
+    "100%",
+    "день",
+    "?1",
+    ":a",
+    "$b",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,7 +287,9 @@ def test_what_is_no_table_is_left_out(tmp_path: Path) -> None:
         ("x_doc_extracted.db", "CREATE TABLE t (x)", False),
     ],
 )
-def test_prepared_tables_are_always_kept(tmp_path: Path, name: str, script: str, kept: bool) -> None:
+def test_prepared_tables_are_always_kept(
+    tmp_path: Path, name: str, script: str, kept: bool
+) -> None:
     (table,) = scan_files([database(tmp_path / name, script)]).tables
     assert table["always_keep"] is kept
     assert table["name"] == "t"
@@ -246,7 +313,11 @@ def test_files_that_are_no_database(tmp_path: Path, data: bytes, reason: str) ->
 
 def test_a_damaged_table_stays_with_its_reason(tmp_path: Path) -> None:
     rows = [(i, "x" * 200) for i in range(500)]
-    path = database(tmp_path / "a.db", "CREATE TABLE good (a); CREATE TABLE bad (id INTEGER, t TEXT)", {"bad": rows})
+    path = database(
+        tmp_path / "a.db",
+        "CREATE TABLE good (a); CREATE TABLE bad (id INTEGER, t TEXT)",
+        {"bad": rows},
+    )
     data = bytearray(path.read_bytes())
     data[8192:-4096] = b"\xff" * (len(data) - 12288)
     path.write_bytes(data)
@@ -258,7 +329,9 @@ def test_a_damaged_table_stays_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_view_that_cannot_be_read_stays_with_its_reason(tmp_path: Path) -> None:
-    script = "CREATE TABLE t (x); CREATE VIEW v AS SELECT x FROM t; DROP TABLE t; CREATE TABLE u (y)"
+    script = (
+        "CREATE TABLE t (x); CREATE VIEW v AS SELECT x FROM t; DROP TABLE t; CREATE TABLE u (y)"
+    )
     tables = scanned(database(tmp_path / "a.db", script))
     assert tables["v"].error.startswith("its schema cannot be read")
     assert (tables["v"].columns, tables["v"].checked) == ([], "none")
@@ -270,12 +343,16 @@ def test_a_view_that_never_ends_is_given_up(tmp_path: Path) -> None:
     CREATE VIEW slow AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0;
     CREATE VIEW slow2 AS SELECT * FROM slow;"""
     tables = scanned(database(tmp_path / "a.db", script))
-    assert [tables[name].error for name in ("slow", "slow2", "t")] == ["its rows take too long to compute"] * 2 + [""]
+    assert [tables[name].error for name in ("slow", "slow2", "t")] == [
+        "its rows take too long to compute"
+    ] * 2 + [""]
     assert list(types(tables["slow"])) == ["i"]
 
 
 def test_nothing_is_written_beside_the_file(tmp_path: Path) -> None:
-    path = database(tmp_path / "a.db", "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+    path = database(
+        tmp_path / "a.db", "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)"
+    )
     before = sorted(os.listdir(tmp_path))
     stamp = path.stat().st_mtime_ns
     scanned(path)
@@ -287,7 +364,9 @@ def test_changes_in_the_wal_are_read(tmp_path: Path, con: duckdb.DuckDBPyConnect
     path = tmp_path / "a.db"
     writer = sqlite3.connect(path)
     try:
-        writer.executescript("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (x INT)")
+        writer.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (x INT)"
+        )
         writer.execute("INSERT INTO t VALUES (7)")
         writer.commit()
         assert (tmp_path / "a.db-wal").stat().st_size > 0
@@ -342,7 +421,9 @@ def test_columns_that_are_called_rowid(tmp_path: Path, taken: list[str]) -> None
 
 def test_row_numbers_at_both_ends_of_their_range(tmp_path: Path) -> None:
     rows = [(i, i) for i in range(200)] + [(-(2**63), 1), (2**63 - 1, 2)]
-    raw = scanned(database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT)", {"t": rows}))["t"]
+    raw = scanned(
+        database(tmp_path / "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT)", {"t": rows})
+    )["t"]
     assert raw.error == ""
     assert raw.rows == {"count": 202, "how": "exact"}
 
@@ -384,12 +465,39 @@ def test_an_empty_database_and_an_empty_table(tmp_path: Path) -> None:
     empty = database(tmp_path / "e.db", "CREATE TABLE t (x); DROP TABLE t")
     assert scanned(empty) == {}
     raw = scanned(database(tmp_path / "a.db", "CREATE TABLE t (x INT, y)"))["t"]
-    assert (raw.rows, raw.sample, types(raw)) == ({"count": 0, "how": "exact"}, [], {"x": "BIGINT", "y": "VARCHAR"})
+    assert (raw.rows, raw.sample, types(raw)) == (
+        {"count": 0, "how": "exact"},
+        [],
+        {"x": "BIGINT", "y": "VARCHAR"},
+    )
 
 
 VALUES = [
-    None, 0, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 0.5, 33.5, 0.1, 1e300, 1e-300, 31783696.814999998, 2.0,
-    "", "text", "NULL", "12", 'quo"te', "line\nbreak", "a,b", "表", b"", b"\x00\xff", b"abc",
+    None,
+    0,
+    -1,
+    2**53,
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+    0.5,
+    33.5,
+    0.1,
+    1e300,
+    1e-300,
+    31783696.814999998,
+    2.0,
+    "",
+    "text",
+    "NULL",
+    "12",
+    'quo"te',
+    "line\nbreak",
+    "a,b",
+    "表",
+    b"",
+    b"\x00\xff",
+    b"abc",
 ]
 
 
@@ -402,8 +510,12 @@ def expected(value: Any, kind: str) -> Any:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from(VALUES)), min_size=1, max_size=12))
-def test_whatever_is_stored_is_loaded(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, Any]]) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from(VALUES)), min_size=1, max_size=12)
+)
+def test_whatever_is_stored_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, Any]]
+) -> None:
     path = database(tmp_path_factory.mktemp("s") / "a.db", "CREATE TABLE t (a, b INTEGER)")
     writer = sqlite3.connect(path)
     writer.executemany("INSERT INTO t VALUES (?, ?)", rows)
@@ -430,7 +542,9 @@ def test_whatever_is_stored_is_loaded(tmp_path_factory: pytest.TempPathFactory, 
         ([None] * 3, "VARCHAR"),
     ],
 )
-def test_late_values_decide_the_type(tmp_path: Path, con: duckdb.DuckDBPyConnection, values: list[Any], kind: str) -> None:
+def test_late_values_decide_the_type(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection, values: list[Any], kind: str
+) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE t (x)", {"t": [(value,) for value in values]})
     kinds, rows = loaded(con, path, "t")
     assert kinds == {"x": kind}
@@ -441,8 +555,12 @@ def test_text_that_is_not_utf8(tmp_path: Path, con: duckdb.DuckDBPyConnection) -
     path = tmp_path / "a.db"
     writer = sqlite3.connect(path)
     writer.execute("CREATE TABLE t (id INTEGER, s TEXT, b BLOB, r REAL)")
-    writer.execute("INSERT INTO t VALUES (1, CAST(? AS TEXT), x'00ff', 0.1)", ("万股".encode("gb18030"),))
-    writer.execute("INSERT INTO t VALUES (2, 'plain \"q\"\nx', NULL, NULL), (3, '', x'', 5e-324), (4, NULL, x'41', 1e308)")
+    writer.execute(
+        "INSERT INTO t VALUES (1, CAST(? AS TEXT), x'00ff', 0.1)", ("万股".encode("gb18030"),)
+    )
+    writer.execute(
+        "INSERT INTO t VALUES (2, 'plain \"q\"\nx', NULL, NULL), (3, '', x'', 5e-324), (4, NULL, x'41', 1e308)"
+    )
     writer.commit()
     writer.close()
     raw = scanned(path)["t"]
@@ -450,7 +568,12 @@ def test_text_that_is_not_utf8(tmp_path: Path, con: duckdb.DuckDBPyConnection) -
     assert raw.sample[0]["s"] == "万股"
     kinds, rows = loaded(con, path, "t")
     assert list(kinds.values()) == ["BIGINT", "VARCHAR", "BLOB", "DOUBLE"]
-    assert rows == [(1, "万股", b"\x00\xff", 0.1), (2, 'plain "q"\nx', None, None), (3, "", b"", 5e-324), (4, None, b"A", 1e308)]
+    assert rows == [
+        (1, "万股", b"\x00\xff", 0.1),
+        (2, 'plain "q"\nx', None, None),
+        (3, "", b"", 5e-324),
+        (4, None, b"A", 1e308),
+    ]
 
 
 @pytest.mark.parametrize("name", ["employee", "pairs", "rich", "Employee Attendance"])
@@ -489,7 +612,9 @@ def test_the_line_asks_for_a_type_and_the_data_may_refuse(
     assert con.execute("DESCRIBE t").fetchall()[0][1] == kind
 
 
-def test_only_the_columns_of_the_line_are_loaded(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+def test_only_the_columns_of_the_line_are_loaded(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection
+) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE t (a, b, c)", {"t": [(1, 2, 3)]})
     (table,) = scan_files([path]).tables
     table["columns"] = [table["columns"][2], table["columns"][0]]
@@ -506,7 +631,9 @@ def test_only_the_columns_of_the_line_are_loaded(tmp_path: Path, con: duckdb.Duc
         ({"kind": "parchment"}, "no reader for a source of kind"),
     ],
 )
-def test_lines_that_lead_nowhere(tmp_path: Path, con: duckdb.DuckDBPyConnection, change: dict[str, str], what: str) -> None:
+def test_lines_that_lead_nowhere(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection, change: dict[str, str], what: str
+) -> None:
     root = tmp_path / "root"
     root.mkdir()
     path = database(root / "a.db", "CREATE TABLE t (a)", {"t": [(1,)]})

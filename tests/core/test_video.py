@@ -19,7 +19,10 @@ from stages.core.catalog.video import find, interleave
     [
         ('[:page [:h1 "Fees"] [:p "per order"]]', "# Fees\nper order"),
         ('[:page {:color "white"} [:h2 {:size 3} "A"] [:h3 "B"]]', "## A\n### B"),
-        ('[:table [:tr [:th "code"] [:th "单位"]] [:tr [:td "A1"] [:td "万股"]]]', "code | 单位\nA1 | 万股"),
+        (
+            '[:table [:tr [:th "code"] [:th "单位"]] [:tr [:td "A1"] [:td "万股"]]]',
+            "code | 单位\nA1 | 万股",
+        ),
         ('[:row [:label "Total"] [:value "1,200"]]', "Total | 1,200"),
         ('[:page [:row [:card [:h2 "A"] [:p "x"]] [:card [:h2 "B"]]]]', "## A\nx\n## B"),
         ('```clojure\n[:p "fenced"]\n```', "fenced"),
@@ -54,7 +57,9 @@ def test_no_layout_fails(layout: str) -> None:
     text_of(layout)
 
 
-@pytest.mark.parametrize("layout", ["[" * 50_000, "[:p " * 20_000 + '"x"', "{" * 9_000, '"' * 9_001])
+@pytest.mark.parametrize(
+    "layout", ["[" * 50_000, "[:p " * 20_000 + '"x"', "{" * 9_000, '"' * 9_001]
+)
 def test_no_depth_fails(layout: str) -> None:
     text_of(layout)
 
@@ -68,7 +73,10 @@ def test_deep_json_does_not_fail() -> None:
 
 def record(**more: Any) -> dict[str, Any]:
     return {
-        "frames": [{"index": 0, "t": 0.0, "path": "f/0.png"}, {"index": 1, "t": 12.5, "path": "f/1.png"}],
+        "frames": [
+            {"index": 0, "t": 0.0, "path": "f/0.png"},
+            {"index": 1, "t": 12.5, "path": "f/1.png"},
+        ],
         "hiccup": {"f/0.png": '[:h1 "Fees"]', "f/1.png": '[:p "per order"]'},
         "transcript": {
             "segments": [
@@ -119,7 +127,9 @@ def test_a_screen_that_does_not_change_is_shown_once() -> None:
 
 
 def test_frames_find_their_layout_by_file_name() -> None:
-    text = interleave({"frames": [{"t": 1, "path": "C:\\x\\0.png"}], "hiccup": {"/abs/0.png": '[:p "a"]'}})
+    text = interleave(
+        {"frames": [{"t": 1, "path": "C:\\x\\0.png"}], "hiccup": {"/abs/0.png": '[:p "a"]'}}
+    )
     assert text == "[00:01] screen:\na"
 
 
@@ -132,11 +142,21 @@ def test_frames_find_their_layout_by_file_name() -> None:
         ({"frames": None}, "# Fees"),
         ({"frames": [1, "x", None, {}]}, "# Fees"),
         ({"transcript": None, "timeline": {}}, "# Fees"),
-        ({"transcript": {"segments": [{"start": "x", "words": [{"word": " Hi"}, {"word": " all"}]}]}}, "speech: Hi all"),
+        (
+            {
+                "transcript": {
+                    "segments": [{"start": "x", "words": [{"word": " Hi"}, {"word": " all"}]}]
+                }
+            },
+            "speech: Hi all",
+        ),
         ({"transcript": {"text": "whole"}}, "speech: whole"),
         ({"transcript": "whole"}, "speech: whole"),
         ({"transcript": [{"start": 1e300, "text": "far"}]}, "speech: far"),
-        ({"transcript": [{"start": float("nan"), "end": -1, "text": "odd"}]}, "[00:00-00:00] speech: odd"),
+        (
+            {"transcript": [{"start": float("nan"), "end": -1, "text": "odd"}]},
+            "[00:00-00:00] speech: odd",
+        ),
     ],
 )
 def test_parts_that_are_missing_or_wrong_leave_the_rest(broken: dict[str, Any], kept: str) -> None:

@@ -467,3 +467,14 @@ def test_cli_says_what_is_missing(tmp_path: Path) -> None:
     lines = b'{"kind":"task","task_id":"1","question":"q?"}\n'
     done = run("refine", stdin=lines, env={"XDG_CACHE_HOME": str(tmp_path)})
     assert done.status == 1
+
+
+def test_evaluate_reads_the_sections_of_linking() -> None:
+    from stages.core.scoring.kept import kept
+
+    found = kept("refine", Asked(chain.Script(first=CHOSEN), asked(SALES), SALES, guard=0).made)
+    assert found.columns is not None
+    assert {"amount", "region_id"} <= found.columns["sales"]
+    superset = kept("prune", {"kept": {"sales": ["amount"]}, "n_tables": 3})
+    assert superset.tables == {"sales"}
+    assert superset.columns == {"sales": {"amount"}}

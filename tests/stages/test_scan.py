@@ -16,7 +16,18 @@ import pytest
 from stages.core import schema
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-HEAVY = ("duckdb", "litellm", "sqlglot", "numpy", "rich", "jinja2", "tiktoken", "sqlalchemy", "jsonschema", "networkx")
+HEAVY = (
+    "duckdb",
+    "litellm",
+    "sqlglot",
+    "numpy",
+    "rich",
+    "jinja2",
+    "tiktoken",
+    "sqlalchemy",
+    "jsonschema",
+    "networkx",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,10 @@ class Ran:
     @property
     def kinds(self) -> str:
         """The lines in order: c, t and q for catalog, table and task."""
-        return "".join({"catalog": "c", "table": "t", "task": "q"}.get(line.get("kind"), "?") for line in self.lines)
+        return "".join(
+            {"catalog": "c", "table": "t", "task": "q"}.get(line.get("kind"), "?")
+            for line in self.lines
+        )
 
 
 def scan(*args: object, stdin: bytes | None = None, cwd: Path | None = None) -> Ran:
@@ -66,19 +80,33 @@ def task(tmp_path: Path) -> Path:
     context = root / "context"
     for folder in ("csv", "json", "db", "doc"):
         (context / folder).mkdir(parents=True)
-    (root / "task.json").write_text('{"task_id": "task_15", "difficulty": "easy", "question": "Which companies?"}', "utf-8")
+    (root / "task.json").write_text(
+        '{"task_id": "task_15", "difficulty": "easy", "question": "Which companies?"}', "utf-8"
+    )
     (context / "knowledge.md").write_text("# Units\nrevenue is in 万元\n", "utf-8")
-    (context / "csv" / "financials.csv").write_text("company_id,revenue,year\r\nC001,1200000.5,2025\r\nC002,980000.0,2025\r\n", "utf-8", newline="")
-    (context / "json" / "profile.json").write_text(json.dumps({"table": "profile", "records": [{"company_id": "C001", "name": "Acme"}]}), "utf-8")
+    (context / "csv" / "financials.csv").write_text(
+        "company_id,revenue,year\r\nC001,1200000.5,2025\r\nC002,980000.0,2025\r\n",
+        "utf-8",
+        newline="",
+    )
+    (context / "json" / "profile.json").write_text(
+        json.dumps({"table": "profile", "records": [{"company_id": "C001", "name": "Acme"}]}),
+        "utf-8",
+    )
     with sqlite3.connect(context / "db" / "hr.db") as con:
-        con.execute('CREATE TABLE "Employee Attendance" (employee_id INTEGER PRIMARY KEY, day DATE)')
+        con.execute(
+            'CREATE TABLE "Employee Attendance" (employee_id INTEGER PRIMARY KEY, day DATE)'
+        )
         con.execute("INSERT INTO \"Employee Attendance\" VALUES (1, '2025-01-02')")
     con.close()
     (context / "db" / "empty.db").touch()
     (context / "doc" / "rules.md").write_text("# Rules\nNo. 1\n", "utf-8")
     frames = root / "workdir" / "_video_frames"
     frames.mkdir(parents=True)
-    (frames / "video_input.json").write_text(json.dumps({"transcript": {"segments": [{"start": 0, "end": 2, "text": "Use revenue."}]}}), "utf-8")
+    (frames / "video_input.json").write_text(
+        json.dumps({"transcript": {"segments": [{"start": 0, "end": 2, "text": "Use revenue."}]}}),
+        "utf-8",
+    )
     return root
 
 
@@ -88,7 +116,10 @@ def test_a_task_folder(task: Path) -> None:
     assert ran.kinds == "ctttq"
     (catalog,) = ran.of("catalog")
     assert list(catalog)[:6] == ["kind", "v", "id", "name", "root", "dialect"]
-    assert [document["path"] for document in catalog["documents"]] == ["context/doc/rules.md", "context/knowledge.md"]
+    assert [document["path"] for document in catalog["documents"]] == [
+        "context/doc/rules.md",
+        "context/knowledge.md",
+    ]
     assert catalog["skipped"] == [{"path": "context/db/empty.db", "reason": "0 bytes"}]
     assert "context/db/empty.db: skipped: 0 bytes" in ran.errors
     tables = {table["name"]: table for table in ran.of("table")}
@@ -97,7 +128,15 @@ def test_a_task_folder(task: Path) -> None:
     assert tables["financials"]["describe_key"] == "context/csv/financials.csv"
     assert tables["financials"]["sample"][0]["company_id"] == "C001"
     (asked,) = ran.of("task")
-    assert list(asked) == ["kind", "catalog", "task_id", "question", "difficulty", "knowledge", "video"]
+    assert list(asked) == [
+        "kind",
+        "catalog",
+        "task_id",
+        "question",
+        "difficulty",
+        "knowledge",
+        "video",
+    ]
     assert {line["catalog"] for line in ran.lines[1:]} == {catalog["id"]}
     assert asked["video"] == "[00:00-00:02] speech: Use revenue."
 
@@ -113,7 +152,10 @@ def test_the_root_is_recorded_as_given(task: Path) -> None:
 
 
 def test_the_id_does_not_depend_on_where_the_folder_lies(task: Path) -> None:
-    assert scan("task_15", cwd=task.parent).of("catalog")[0]["id"] == scan(".", cwd=task).of("catalog")[0]["id"]
+    assert (
+        scan("task_15", cwd=task.parent).of("catalog")[0]["id"]
+        == scan(".", cwd=task).of("catalog")[0]["id"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +167,9 @@ def test_the_id_does_not_depend_on_where_the_folder_lies(task: Path) -> None:
         (["--task-id", "x"], {"task_id": "x", "question": "Which companies?"}),
     ],
 )
-def test_what_the_call_says_outranks_the_folder(task: Path, options: list[str], fields: dict[str, str]) -> None:
+def test_what_the_call_says_outranks_the_folder(
+    task: Path, options: list[str], fields: dict[str, str]
+) -> None:
     (asked,) = scan(task, *options).of("task")
     assert {key: asked[key] for key in fields} == fields
     assert "knowledge" in asked
@@ -166,7 +210,10 @@ def test_data_files_are_one_catalog(task: Path) -> None:
     csv, db = task / "context/csv/financials.csv", task / "context/db/hr.db"
     ran = scan(csv, db, "--question", "Q")
     assert ran.kinds == "cttq"
-    assert [table["describe_key"] for table in ran.of("table")] == ["csv/financials.csv", "db/hr.db::Employee Attendance"]
+    assert [table["describe_key"] for table in ran.of("table")] == [
+        "csv/financials.csv",
+        "db/hr.db::Employee Attendance",
+    ]
     assert scan(csv, "--question", "Q").of("task")[0]["task_id"] == "financials"
 
 
@@ -193,7 +240,9 @@ def test_questions_of_a_folder(task: Path, tmp_path: Path) -> None:
 def test_questions_without_db_id_need_a_single_catalog(task: Path, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.csv").write_text("a\n1\n", "utf-8")
-    (tmp_path / "q.jsonl").write_text('{"id": 1, "question": "A?"}\n{"id": 2, "question": "B?", "db_id": "b"}', "utf-8")
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": 1, "question": "A?"}\n{"id": 2, "question": "B?", "db_id": "b"}', "utf-8"
+    )
     ran = scan(task, tmp_path / "b", "--questions", tmp_path / "q.jsonl")
     assert ran.status == 1
     assert "question 1: the question names no db_id" in ran.errors
@@ -205,7 +254,13 @@ def schemas(tmp_path: Path) -> Path:
     folder = tmp_path / "schemas"
     folder.mkdir()
     for name in ("a", "b", "c"):
-        record = {"db_id": name, "dialect": "tsql", "tables": [{"name": f"T {name}", "columns": [{"name": "x", "type": "int", "samples": [1]}]}]}
+        record = {
+            "db_id": name,
+            "dialect": "tsql",
+            "tables": [
+                {"name": f"T {name}", "columns": [{"name": "x", "type": "int", "samples": [1]}]}
+            ],
+        }
         (folder / f"{name}.json").write_text(json.dumps(record), "utf-8")
     return folder
 
@@ -232,14 +287,18 @@ def test_one_bad_schema_does_not_stop_the_rest(schemas: Path, tmp_path: Path) ->
     (schemas / "b.json").write_text("{", "utf-8")
     ran = scan("--catalog", schemas)
     assert (ran.status, ran.kinds) == (1, "ctct")
-    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps({"id": i, "question": "Q", "db_id": "b"}) for i in range(9)), "utf-8")
+    (tmp_path / "q.jsonl").write_text(
+        "\n".join(json.dumps({"id": i, "question": "Q", "db_id": "b"}) for i in range(9)), "utf-8"
+    )
     ran = scan("--catalog", schemas, "--questions", tmp_path / "q.jsonl")
     assert (ran.status, ran.kinds) == (1, "q" * 9)
     assert ran.errors.count("not JSON") < 9
 
 
 def test_ddl_is_a_catalog_without_data(task: Path, tmp_path: Path) -> None:
-    (tmp_path / "shop.sql").write_text("CREATE TABLE Orders (id INT PRIMARY KEY, who TEXT);", "utf-8")
+    (tmp_path / "shop.sql").write_text(
+        "CREATE TABLE Orders (id INT PRIMARY KEY, who TEXT);", "utf-8"
+    )
     for args in ([tmp_path / "shop.sql"], ["--catalog", tmp_path / "shop.sql"]):
         ran = scan(*args, "--question", "Q?")
         assert (ran.status, ran.kinds) == (0, "ctq")
@@ -252,10 +311,12 @@ def test_ddl_is_a_catalog_without_data(task: Path, tmp_path: Path) -> None:
 
 def test_task_lines_on_stdin(task: Path) -> None:
     lines = [
-        b'{"kind":"task","task_id":"one","question":"Q1?","root":"%s","vote":{"x":1},"own":2}' % str(task).encode(),
+        b'{"kind":"task","task_id":"one","question":"Q1?","root":"%s","vote":{"x":1},"own":2}'
+        % str(task).encode(),
         b'{"kind":"task", "task_id":"untouched","question":"Q2?"}',
         b"",
-        b'{"kind":"task","task_id":"two","root":"%s","error":{"stage":"scan","message":"old"}}' % str(task).encode(),
+        b'{"kind":"task","task_id":"two","root":"%s","error":{"stage":"scan","message":"old"}}'
+        % str(task).encode(),
         b'{"kind":"task","task_id":"bad","question":"Q","root":"/no/such"}',
         b'{"kind":"task"',
         b'{"kind":"stranger"}',
@@ -343,7 +404,9 @@ def test_values_are_shown_as_much_as_asked_for(task: Path) -> None:
 
 def test_include_and_exclude(task: Path) -> None:
     assert [t["name"] for t in scan(task, "--include", "*.csv").of("table")] == ["financials"]
-    assert "profile" not in {t["name"] for t in scan(task, "--exclude", "context/json/*").of("table")}
+    assert "profile" not in {
+        t["name"] for t in scan(task, "--exclude", "context/json/*").of("table")
+    }
 
 
 def test_the_same_table_in_two_sources(task: Path) -> None:
@@ -365,13 +428,19 @@ def test_schema_is_one_that_its_lines_fit(task: Path) -> None:
 
 @pytest.mark.parametrize("what", ["help", "schemas", "sqlite"])
 def test_nothing_heavy_is_imported(what: str, task: Path, schemas: Path) -> None:
-    args = {"help": ["--help"], "schemas": ["--catalog", str(schemas)], "sqlite": [str(task / "context/db/hr.db")]}[what]
+    args = {
+        "help": ["--help"],
+        "schemas": ["--catalog", str(schemas)],
+        "sqlite": [str(task / "context/db/hr.db")],
+    }[what]
     code = (
         "import sys\nfrom stages.cli import status\n"
         f"status(['scan', *{args!r}])\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, timeout=60
+    )
     assert done.stderr.splitlines()[-1] == "[]"
 
 
@@ -379,6 +448,8 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for i in range(300):
         (tmp_path / f"t{i}.csv").write_text("a,b\n" + "1,2\n" * 20, "utf-8")
     command = f'"{sys.executable}" -m stages.cli scan "{tmp_path}" | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=CHECKOUT, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=CHECKOUT, timeout=60
+    )
     assert done.stdout.strip() in ("0", "141")
     assert "Traceback" not in done.stderr

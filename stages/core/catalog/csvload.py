@@ -15,8 +15,6 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     import duckdb
 
 _LINE = 1 << 21  # bytes of a record that DuckDB makes room for at first
-_LAST = "\0winnow: the end of the file\0"
 _CLEAN = {"delimiter": ",", "header": False}
 
 
@@ -136,20 +133,12 @@ def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _parsed(path: Path, encoding: str, how: Dialect) -> Iterator[list[str]]:
-    """All records. A quotation mark that is never closed would make one cell of all that
-    follows it; from its record on, quotation marks are text."""
-    at = 0  # lines before the record
-    with recode.text_of(path, encoding, "replace") as lines:
-        reader: Any = how.reader(chain(lines, [_LAST]))
-        for record in reader:
-            if record == [_LAST]:
-                return
-            if record and record[-1].endswith(_LAST):
-                break
-            yield record
-            at = reader.line_num
-    with recode.text_of(path, encoding, "replace") as lines:
-        yield from replace(how, quote="").reader(islice(lines, at, None))
+    """All records, read as `scan` reads a whole file."""
+    with (
+        recode.text_of(path, encoding, "replace") as lines,
+        recode.text_of(path, encoding, "replace") as again,
+    ):
+        yield from how.closed(lines, again)
 
 
 def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, Any]) -> int:

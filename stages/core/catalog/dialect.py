@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 NONE = "\x1f"
@@ -20,6 +21,7 @@ DELIMITERS = ",\t;|^~\x01"
 FIRST, SECOND = 1 << 13, 1 << 18
 """Characters that a first look and a second one are at."""
 _ROWS = 100
+_LAST = "\0winnow: the end of the file\0"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,33 @@ class Dialect:
     def rows(self, text: str) -> list[list[str]]:
         """All records of a text that are not blank lines."""
         return [row for row in self.reader(io.StringIO(text, newline="")) if row]
+
+    def closed(self, lines: Iterable[str], again: Iterable[str]) -> Iterator[list[str]]:
+        """All records of a whole file. A quotation mark that is never closed would make one
+        cell of all that follows it; from its record on, quotation marks are text.
+
+        Args:
+            lines: The file's lines.
+            again: The same lines once more, read where there is such a mark.
+        """
+        at = 0  # lines before the record
+        reader: Any = self.reader(chain(lines, [_LAST]))
+        for record in reader:
+            if record == [_LAST]:
+                return
+            if record and record[-1].endswith(_LAST):
+                break
+            yield record
+            at = reader.line_num
+        yield from replace(self, quote="").reader(islice(again, at, None))
+
+    def left_open(self, text: str) -> bool:
+        """Whether the text, which is the whole file, ends inside quotation marks."""
+        last: list[str] = []
+        if self.quote and text.count(self.quote) % 2:
+            for last in self.reader(chain(io.StringIO(text, newline=""), [_LAST])):
+                pass
+        return bool(last) and last != [_LAST]
 
     def record(self) -> dict[str, Any]:
         """The dialect as JSON values, for a table line's reader."""

@@ -34,7 +34,9 @@ class SchemaFolder:
         self.options = options
         path = Path(path)
         if path.is_dir():
-            files = sorted(p for p in path.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())
+            files = sorted(
+                p for p in path.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file()
+            )
         else:
             files = [path] if path.is_file() else []
         if not files:

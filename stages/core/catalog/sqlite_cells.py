@@ -39,4 +39,3 @@ def blob_text(value: bytes) -> str:
     a\x00\x27
     """
     return _NOT_PLAIN.sub(lambda match: b"\\x%02X" % match[0][0], value).decode("ascii")
-

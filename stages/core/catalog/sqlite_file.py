@@ -106,4 +106,3 @@ def text_of(data: bytes) -> str:
 def quoted(name: str) -> str:
     """A name as an identifier of SQLite and DuckDB."""
     return '"' + name.replace('"', '""') + '"'
-

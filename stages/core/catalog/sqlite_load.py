@@ -60,7 +60,9 @@ def load_table(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target:
     with opened(path) as file:
         try:
             plan = _plan(file.con, name, table)
-            if sum(len(column.parts) for column in plan) > WIDEST or not _by_arrow(con, file, name, plan, target):
+            if sum(len(column.parts) for column in plan) > WIDEST or not _by_arrow(
+                con, file, name, plan, target
+            ):
                 _by_rows(con, file.con, name, plan, target)
         except sqlite3.Error as error:
             raise SourceError(str(error), place=f"{path}::{name}") from None
@@ -78,7 +80,11 @@ def _plan(con: sqlite3.Connection, name: str, table: Table) -> list[_Plan]:
     if not names:
         raise sqlite3.OperationalError(f"no such table, or none of its columns: {name}")
     kinds = [wanted.get(column, "") for column in names]
-    if len(names) <= PER_QUERY and set(kinds) <= STORED.keys() and not _broken(con, name, names, kinds):
+    if (
+        len(names) <= PER_QUERY
+        and set(kinds) <= STORED.keys()
+        and not _broken(con, name, names, kinds)
+    ):
         return [_Plan(column, kind, kind, False) for column, kind in zip(names, kinds, strict=True)]
     return [
         _column(column, declared[column], low, high, beyond, wanted.get(column))
@@ -113,23 +119,33 @@ def _column(
     return _Plan(name, kind, kind, kinds != {"text"})
 
 
-def _storage(con: sqlite3.Connection, name: str, names: Sequence[str]) -> list[tuple[Any, Any, bool]]:
+def _storage(
+    con: sqlite3.Connection, name: str, names: Sequence[str]
+) -> list[tuple[Any, Any, bool]]:
     """For each column the least and greatest storage class that is not null, and whether an
     integer is too large for a double."""
     found: list[tuple[Any, Any, bool]] = []
     for start in range(0, len(names), PER_QUERY):
         part = [quoted(column) for column in names[start : start + PER_QUERY]]
-        kinds = ", ".join(f"min(nullif(typeof({c}), 'null')), max(nullif(typeof({c}), 'null'))" for c in part)
+        kinds = ", ".join(
+            f"min(nullif(typeof({c}), 'null')), max(nullif(typeof({c}), 'null'))" for c in part
+        )
         row = con.execute(f"SELECT {kinds} FROM {quoted(name)}").fetchone()
         pairs = list(zip(row[::2], row[1::2], strict=True))
         found += [(*pair, False) for pair in pairs]
-        numeric = [i for i, pair in enumerate(pairs) if pair[0] == "integer" and pair[1] in ("integer", "real")]
+        numeric = [
+            i
+            for i, pair in enumerate(pairs)
+            if pair[0] == "integer" and pair[1] in ("integer", "real")
+        ]
         if numeric:
             large = ", ".join(
                 f"max(typeof({part[i]}) = 'integer' AND ({part[i]} > {EXACT} OR {part[i]} < -{EXACT}))"
                 for i in numeric
             )
-            for i, beyond in zip(numeric, con.execute(f"SELECT {large} FROM {quoted(name)}").fetchone(), strict=True):
+            for i, beyond in zip(
+                numeric, con.execute(f"SELECT {large} FROM {quoted(name)}").fetchone(), strict=True
+            ):
                 found[start + i] = (*pairs[i], bool(beyond))
     return found
 
@@ -189,13 +205,18 @@ def _value_of(i: int, column: _Plan) -> str:
 
 
 def _by_rows(
-    con: duckdb.DuckDBPyConnection, db: sqlite3.Connection, name: str, plan: Sequence[_Plan], target: str
+    con: duckdb.DuckDBPyConnection,
+    db: sqlite3.Connection,
+    name: str,
+    plan: Sequence[_Plan],
+    target: str,
 ) -> None:
     """Load through a temporary file of quoted cells, text decoded one cell at a time."""
     columns = ", ".join(quoted(column.name) for column in plan)
     read = {f"c{i}": "VARCHAR" if c.kind == "BLOB" else c.kind for i, c in enumerate(plan)}
     names = ", ".join(
-        f"{f'unhex(c{i})' if c.kind == 'BLOB' else f'c{i}'} AS {quoted(c.name)}" for i, c in enumerate(plan)
+        f"{f'unhex(c{i})' if c.kind == 'BLOB' else f'c{i}'} AS {quoted(c.name)}"
+        for i, c in enumerate(plan)
     )
     with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="") as part:
         with closing(db.execute(f"SELECT {columns} FROM {quoted(name)}")) as rows:

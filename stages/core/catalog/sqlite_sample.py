@@ -86,7 +86,11 @@ class Sampler:
         """
         room = CELLS // max(1, len(names))
         limit = max(self.options.sample_rows + 1, min(HEAD, room))
-        head = self._bounded(entry, names, limit) if entry.view else self._rows(entry, names, "", limit)
+        head = (
+            self._bounded(entry, names, limit)
+            if entry.view
+            else self._rows(entry, names, "", limit)
+        )
         if len(head) < limit:
             return Sample(head, {"count": len(head), "how": "exact"}, True)
         span = self._span(entry, names)
@@ -96,7 +100,9 @@ class Sampler:
         rowid, low, high = span
         middle = f"WHERE {rowid} >= {low + (high - low) // 2} ORDER BY {rowid}"
         rows = head + self._rows(entry, names, middle, min(MIDDLE, room))
-        return Sample(rows + self._rows(entry, names, f"ORDER BY {rowid} DESC", min(TAIL, room)), count, False)
+        return Sample(
+            rows + self._rows(entry, names, f"ORDER BY {rowid} DESC", min(TAIL, room)), count, False
+        )
 
     def _bounded(self, entry: Entry, names: list[str], limit: int) -> list[Row]:
         """Rows of a view, which may compute anything."""
@@ -118,7 +124,8 @@ class Sampler:
         self.con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, NO_LIMIT)
         try:
             cells = ", ".join(
-                f"CASE WHEN length({c}) > 4096 THEN substr({c}, 1, 4096) ELSE {c} END" for c in map(quoted, names)
+                f"CASE WHEN length({c}) > 4096 THEN substr({c}, 1, 4096) ELSE {c} END"
+                for c in map(quoted, names)
             )
             return self.con.execute(f"SELECT {cells} FROM {table} {tail} LIMIT {limit}").fetchall()
         finally:

@@ -86,7 +86,11 @@ def _nested(declared: str, depth: int) -> str:
     if kind != "struct" or not all(" " in part for part in parts):
         return "JSON"
     fields = (part.split(None, 1) for part in parts)
-    return "STRUCT(" + ", ".join(f'"{name}" {_convert(kind, depth + 1)}' for name, kind in fields) + ")"
+    return (
+        "STRUCT("
+        + ", ".join(f'"{name}" {_convert(kind, depth + 1)}' for name, kind in fields)
+        + ")"
+    )
 
 
 def _split(text: str) -> list[str]:
@@ -98,4 +102,3 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:i].strip())
             start = i + 1
     return [*parts, text[start:].strip()]
-

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import trees
-from stages.core.judge.features import column_scores, completeness, rank_of
+from stages.core.judge.features import column_scores, rank_of
 from stages.core.judge.kinds import KINDS, column_kinds
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
@@ -46,7 +46,9 @@ def judged_columns(
     if not rest.size:
         return whole
     known = np.fromiter({*met, *match.exact, *match.spelled}, dtype=np.int64)
-    some = rest[np.isin(rest, known) | np.isin(match.columns[rest], np.fromiter(keys, dtype=np.int64))]
+    some = rest[
+        np.isin(rest, known) | np.isin(match.columns[rest], np.fromiter(keys, dtype=np.int64))
+    ]
     if len(some) > MOST_COLUMNS:
         some = some[np.argsort(-column_scores(match)[some], kind="stable")[:MOST_COLUMNS]]
     return np.concatenate([whole, np.sort(some)]).astype(np.int32)
@@ -66,13 +68,14 @@ def column_features(
     top = float(match.idf.max(initial=0.0)) or 1.0
     owner = index.column_table[columns]
     name_score = column_scores(match)[rows]
-    complete = completeness(index.column_terms, columns, match.met)
+    complete = match.complete[rows]
     made: dict[str, Floats] = {
         f"{name}_cover": match.idf @ matrix[:, rows] / top for name, matrix in match.column.items()
     }
     made["cname_exact"] = match.idf @ (match.column["cname"][:, rows] > 0.99) / top
     made |= {
-        "complete": complete, "name_score": name_score,
+        "complete": complete,
+        "name_score": name_score,
         "in_table": _share_in(name_score, owner, len(index.names)),
         "everywhere": name_score / max(float(name_score.max(initial=0.0)), 1e-9),
         "rank": rank_of(name_score),
@@ -86,7 +89,10 @@ def column_features(
         "table": scores[owner],
         "table_rank": rank_of(scores)[owner],
     }
-    return {k: np.asarray(v, dtype=np.float32) for k, v in (made | _kinds(match, columns, tables)).items()}
+    return {
+        k: np.asarray(v, dtype=np.float32)
+        for k, v in (made | _kinds(match, columns, tables)).items()
+    }
 
 
 def _share_in(score: Floats, owner: Ints, n_tables: int) -> Floats:

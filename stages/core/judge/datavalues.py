@@ -2,7 +2,8 @@
 
 Each text column gives its most frequent distinct values, through the sandbox, which loads
 a table once and keeps it. A column that shows no examples (it is empty, or its values are
-hidden) gives none. What cannot be read keeps its examples.
+hidden) gives none. What cannot be read keeps its examples, and so does a table on a server,
+where reading all of it is nothing to do unasked.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def with_values(
 
 def _filled(table: Table, database: Database, notes: list[str]) -> Table:
     wanted = [column["name"] for column in table["columns"] if _is_text(column)]
-    if not wanted or not database.has_data(table):
+    if not wanted or "url" in table.get("source", {}) or not database.has_data(table):
         return table
     found: dict[str, list[str]] = {}
     try:

@@ -15,7 +15,20 @@ Span: TypeAlias = tuple[int, int]
 _MONTHS = {
     name: at + 1
     for at, names in enumerate(
-        ["jan january", "feb february", "mar march", "apr april", "may", "jun june", "jul july", "aug august", "sep sept september", "oct october", "nov november", "dec december"]
+        [
+            "jan january",
+            "feb february",
+            "mar march",
+            "apr april",
+            "may",
+            "jun june",
+            "jul july",
+            "aug august",
+            "sep sept september",
+            "oct october",
+            "nov november",
+            "dec december",
+        ]
     )
     for name in names.split()
 }
@@ -38,7 +51,9 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("bare", re.compile(rf"\b{_M}\s+{_D}\b(?!,?\s*\d{{4}})", re.I)),
     ("year", re.compile(rf"(?<![\d.,]){_Y}(?![\d]|,\d)")),
 )
-_RANGE = re.compile(r"^[\s,)]*(?:-|–|—|to|through|until|till|and|up to|至|到|和)[\s(]*(?:the\s+)?$", re.I)
+_RANGE = re.compile(
+    r"^[\s,)]*(?:-|–|—|to|through|until|till|and|up to|至|到|和)[\s(]*(?:the\s+)?$", re.I
+)
 _SHARD = re.compile(r"(?<!\d)((?:19|20)\d{2})(?:_?(0[1-9]|1[0-2])(?:_?([0-3]\d))?)?(?!\d)")
 
 

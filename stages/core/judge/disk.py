@@ -52,9 +52,14 @@ def save(index: Index, path: Path) -> None:
         lists = getattr(index, name)
         arrays[f"{name}/start"], arrays[f"{name}/doc"] = lists.start, lists.doc
     texts = {
-        "names": index.names, "columns": index.columns, "terms": list(index.vocabulary),
-        "values": index.values, "spelled": index.spelled,
-        "edges": [(e.left, e.left_columns, e.right, e.right_columns, e.how) for e in index.keys.edges],
+        "names": index.names,
+        "columns": index.columns,
+        "terms": list(index.vocabulary),
+        "values": index.values,
+        "spelled": index.spelled,
+        "edges": [
+            (e.left, e.left_columns, e.right, e.right_columns, e.how) for e in index.keys.edges
+        ],
     }
     arrays["texts"] = np.frombuffer(orjson.dumps(texts), dtype=np.uint8)
     try:
@@ -92,14 +97,18 @@ def _index(held: dict[str, Any]) -> Index:
         for name in names
     )
     return Index(
-        names=names, columns=tuple(texts["columns"]),
+        names=names,
+        columns=tuple(texts["columns"]),
         vocabulary={term: at for at, term in enumerate(texts["terms"])},
         values={key: tuple(found) for key, found in texts["values"].items()},
         spelled={key: tuple(found) for key, found in texts["spelled"].items()},
-        by_table=lists["by_table"], by_column=lists["by_column"],
+        by_table=lists["by_table"],
+        by_column=lists["by_column"],
         table_terms=Postings(held["table_terms/start"], held["table_terms/doc"]),
         column_terms=Postings(held["column_terms/start"], held["column_terms/doc"]),
-        keys=keys, near=near, distances=Distances(near),
+        keys=keys,
+        near=near,
+        distances=Distances(near),
         **{name: held[name] for name in _ARRAYS},
     )
 
@@ -107,5 +116,8 @@ def _index(held: dict[str, Any]) -> Index:
 def _keys(edges: list[Any]) -> KeyGraph:
     """The key graph from its edges."""
     return graph_of(
-        [Edge(left, tuple(mine), right, tuple(theirs), how) for left, mine, right, theirs, how in edges]
+        [
+            Edge(left, tuple(mine), right, tuple(theirs), how)
+            for left, mine, right, theirs, how in edges
+        ]
     )

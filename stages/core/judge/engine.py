@@ -39,7 +39,9 @@ def decide(
 
 
 def matched(
-    task: Task, tables: Sequence[Table], without: frozenset[str] = frozenset(),
+    task: Task,
+    tables: Sequence[Table],
+    without: frozenset[str] = frozenset(),
     index_dir: Path | None = None,
 ) -> Match:
     """The task's question met with the catalog."""
@@ -50,4 +52,3 @@ def matched(
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
     """Calibrated probabilities of all tables, float32 [T]."""
     return fuse.table_probabilities(match, without)
-

@@ -19,15 +19,45 @@ _LONGEST_SHORT = 6
 _USUAL = {
     words.stem(word): tuple(short.split())
     for word, short in {
-        "number": "no num nbr nr nmbr", "identifier": "id", "identification": "id", "percentage": "pct perc",
-        "percent": "pct perc", "transaction": "txn trx tran trans", "account": "acct acc",
-        "longitude": "lon lng", "weight": "wt wgt", "height": "ht hgt", "date": "dt dte", "year": "yr",
-        "quarter": "qtr", "maximum": "max", "minimum": "min", "average": "avg", "invoice": "inv",
-        "telephone": "tel phone", "received": "rcvd rec", "temperature": "temp", "reference": "ref",
-        "gender": "sex", "birthday": "dob", "package": "pkg", "product": "prod", "manager": "mgr",
-        "country": "ctry cntry", "language": "lang", "species": "spp sp", "vehicle": "veh",
-        "source": "src", "target": "tgt", "position": "pos", "sequence": "seq", "version": "ver",
-        "document": "doc", "service": "svc srv", "message": "msg", "management": "mgmt",
+        "number": "no num nbr nr nmbr",
+        "identifier": "id",
+        "identification": "id",
+        "percentage": "pct perc",
+        "percent": "pct perc",
+        "transaction": "txn trx tran trans",
+        "account": "acct acc",
+        "longitude": "lon lng",
+        "weight": "wt wgt",
+        "height": "ht hgt",
+        "date": "dt dte",
+        "year": "yr",
+        "quarter": "qtr",
+        "maximum": "max",
+        "minimum": "min",
+        "average": "avg",
+        "invoice": "inv",
+        "telephone": "tel phone",
+        "received": "rcvd rec",
+        "temperature": "temp",
+        "reference": "ref",
+        "gender": "sex",
+        "birthday": "dob",
+        "package": "pkg",
+        "product": "prod",
+        "manager": "mgr",
+        "country": "ctry cntry",
+        "language": "lang",
+        "species": "spp sp",
+        "vehicle": "veh",
+        "source": "src",
+        "target": "tgt",
+        "position": "pos",
+        "sequence": "seq",
+        "version": "ver",
+        "document": "doc",
+        "service": "svc srv",
+        "message": "msg",
+        "management": "mgmt",
     }.items()
 }
 
@@ -78,7 +108,9 @@ def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabula
     return made
 
 
-def expand_all(units: Sequence[Unit], known: Vocabulary, soft: bool = True) -> list[dict[int, float]]:
+def expand_all(
+    units: Sequence[Unit], known: Vocabulary, soft: bool = True
+) -> list[dict[int, float]]:
     """What each unit may stand for, alone and as a part of an abbreviation of several words."""
     ways = [expand(unit, known, soft) for unit in units]
     for at, size, number, likeness in _initials(units, known):
@@ -126,7 +158,9 @@ def _short(part: str, word: str) -> bool:
     """Whether a part of a joined term stands for a word: whole, its start, or a shortening."""
     if (len(part) >= 2 and word.startswith(part)) or part in _USUAL.get(words.stem(word), ()):
         return True
-    return abbreviates(part, word) or (len(part) == 2 and part[0] == word[0] and part[1] in word[1:])
+    return abbreviates(part, word) or (
+        len(part) == 2 and part[0] == word[0] and part[1] in word[1:]
+    )
 
 
 def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]:
@@ -184,7 +218,9 @@ def _han(term: str, known: Vocabulary) -> Iterable[tuple[str, float]]:
 
 def _same_start(short: str, word: str) -> int:
     """Letters that both begin with."""
-    return next((at for at, (a, b) in enumerate(zip(short, word, strict=False)) if a != b), len(short))
+    return next(
+        (at for at, (a, b) in enumerate(zip(short, word, strict=False)) if a != b), len(short)
+    )
 
 
 def abbreviates(short: str, word: str) -> bool:

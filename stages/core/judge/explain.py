@@ -152,7 +152,10 @@ class Explainer:
         chances = columns.column_probabilities(self.match, rows, self.scores, tables, keys)
         limit = cut.column_limit(self.recall, len(self.index.names))
         ruled = _ruled_columns(effect)
-        for at in np.argsort(-chances, kind="stable"):
+        # No column is likelier than its table; whether to keep it is asked as if the table is kept.
+        owners = self.index.column_table[self.match.columns[rows]]
+        bounded = np.minimum(chances, self.scores[owners])
+        for at in np.argsort(-bounded, kind="stable"):
             row, chance = int(rows[at]), float(chances[at])
             column = int(self.match.columns[row])
             table, name = int(self.index.column_table[column]), self.index.columns[column]
@@ -165,7 +168,8 @@ class Explainer:
                 keep = ruled[self.index.names[table], name]
                 evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
-                yield RankedColumn(self.index.names[table], name, round(chance, 4), keep, evidence)
+                score = round(float(bounded[at]), 4)
+                yield RankedColumn(self.index.names[table], name, score, keep, evidence)
 
     def _met_columns(self) -> dict[int, list[tuple[str, int]]]:
         """Candidate columns that units meet: by which field and unit."""
@@ -185,7 +189,9 @@ class Explainer:
             weight = float(match.column[field][unit, c]) * float(match.idf[unit])
             words.setdefault(_KIND[field], {})[match.question.units[unit].text] = weight
         found = {
-            kind: Evidence(kind, tuple(w)[:MOST_WORDS], round(min(sum(w.values()) / self.top_idf, 1.0), 2))
+            kind: Evidence(
+                kind, tuple(w)[:MOST_WORDS], round(min(sum(w.values()) / self.top_idf, 1.0), 2)
+            )
             for kind, w in words.items()
         }
         if c in match.exact:

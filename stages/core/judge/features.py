@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stages.core.judge.kinds import KINDS
-from stages.core.judge.match import Match, strongest
+from stages.core.judge.match import Match, completeness, strongest
 from stages.core.judge.postings import Floats, Ints, Postings, counted
 
 #: Likeness from which a match is the word itself and no variant; from which it says anything.
@@ -68,15 +68,6 @@ def rank_of(values: Floats) -> Floats:
     return np.log1p(np.searchsorted(order, -values, side="left")).astype(np.float32)
 
 
-def completeness(names: Postings, docs: Ints, met: Floats) -> Floats:
-    """Mean likeness of each document's name terms with the units, 0 where it has no terms."""
-    sizes = names.sizes()
-    sums = np.concatenate([[0.0], np.cumsum(met[names.doc], dtype=np.float64)])
-    hits = sums[names.start[docs + 1]] - sums[names.start[docs]]
-    made: Floats = (hits / np.maximum(sizes[docs], 1)).astype(np.float32)
-    return made
-
-
 def heads(names: Postings, docs: Ints, met: Floats) -> Floats:
     """The best likeness among each document's name terms."""
     padded = np.append(met[names.doc], 0.0)
@@ -98,8 +89,7 @@ def _share(match: Match, best: Floats, total: float) -> Floats:
 def column_scores(match: Match) -> Floats:
     """How well each candidate column's name is met: coverage × completeness, float32 [C]."""
     covered = match.idf @ match.column["cname"] / (float(match.idf.max(initial=0.0)) or 1.0)
-    complete = completeness(match.index.column_terms, match.columns, match.met)
-    made: Floats = covered * complete
+    made: Floats = covered * match.complete
     return made
 
 
@@ -107,7 +97,7 @@ def _columns(match: Match) -> dict[str, Floats]:
     """Features from the columns of each table."""
     n = len(match.candidates)
     scores = column_scores(match)
-    complete = completeness(match.index.column_terms, match.columns, match.met)
+    complete = match.complete
     flags = np.zeros((2, len(scores)), dtype=np.float32)
     flags[0, list(match.exact)] = 1.0
     flags[1, list(match.spelled)] = 1.0
@@ -174,7 +164,9 @@ def _asked(match: Match) -> dict[str, Floats]:
     unknown = [run for run in asked.named if run.lower().split()[0] not in met]
     people = sum(1 for run in unknown if len(run.split()) in (2, 3))
     flags = {
-        "q_unknown": len(unknown), "q_people": people, "q_quoted": len(asked.quoted),
+        "q_unknown": len(unknown),
+        "q_people": people,
+        "q_quoted": len(asked.quoted),
         "q_hint": sum(unit.origin == "evidence" for unit in asked.units) > 0,
         **{f"q_{kind}": kind in asked.form for kind in FORMS},
     }
@@ -200,7 +192,8 @@ def _parts(match: Match) -> dict[str, Floats]:
     own = np.maximum(when, which)[match.candidates]
     size = np.bincount(index.family)[families]
     return {
-        "part_time": when[match.candidates], "part_number": which[match.candidates],
+        "part_time": when[match.candidates],
+        "part_number": which[match.candidates],
         "part_missed": np.where(size > 1, any_hit[families] * (1 - own.clip(0, 1)), 0.0),
         "family_size": np.log(size),
         "q_times": np.full(len(families), float(len(asked.times))),

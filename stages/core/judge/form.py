@@ -44,7 +44,9 @@ def kinds(question: str) -> frozenset[str]:
     return frozenset(name for name, pattern in _KINDS.items() if re.search(pattern, low))
 
 
-_NAMED = re.compile(r"(?<=[a-z,'\"] )(?:[A-Z][\w.'-]*)(?: (?:(?:of|the|and|de|van|von) )?[A-Z][\w.'-]*)*")
+_NAMED = re.compile(
+    r"(?<=[a-z,'\"] )(?:[A-Z][\w.'-]*)(?: (?:(?:of|the|and|de|van|von) )?[A-Z][\w.'-]*)*"
+)
 
 
 def named(question: str) -> tuple[str, ...]:

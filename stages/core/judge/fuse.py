@@ -48,10 +48,14 @@ def look_again(
 ) -> dict[str, Floats]:
     """The features of the first look, and those that the key graph adds to them."""
     if "routing" in without:
-        nothing = {name: np.zeros_like(v) for name, v in features.items() if name.startswith("group_")}
+        nothing = {
+            name: np.zeros_like(v) for name, v in features.items() if name.startswith("group_")
+        }
         features = features | nothing
     made = features | graph_features(first_look(features), beside(match, not without & GRAPH))
-    return made | ({name: np.zeros_like(made[name]) for name in GROUPED} if "routing" in without else {})
+    return made | (
+        {name: np.zeros_like(made[name]) for name in GROUPED} if "routing" in without else {}
+    )
 
 
 def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> Floats:

@@ -42,15 +42,20 @@ def beside(match: Match, keys: bool = True) -> Beside:
     local = np.full(len(match.index.names), -1, dtype=np.int32)
     local[match.candidates] = np.arange(len(match.candidates), dtype=np.int32)
     near = tuple(
-        found[(found >= 0) & keys] for found in (local[match.index.near[at]] for at in match.candidates)
+        found[(found >= 0) & keys]
+        for found in (local[match.index.near[at]] for at in match.candidates)
     )
     distances = match.index.distances if keys else Distances((NOWHERE,) * len(match.index.names))
     _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
     own = strongest({name: matrix[:, match.candidates] for name, matrix in match.table.items()})
     total = float(match.idf.sum()) or 1.0
     return Beside(
-        near, group, (own * match.idf[:, None] / total).astype(np.float16),
-        match.candidates, distances, _alike(match),
+        near,
+        group,
+        (own * match.idf[:, None] / total).astype(np.float16),
+        match.candidates,
+        distances,
+        _alike(match),
         np.unique(match.index.kin[match.candidates], return_inverse=True)[1],
     )
 
@@ -69,13 +74,23 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
                 second[at] = first[order[1]]
                 bridge[at] = _bridged(order[:4], first, around)
             to_top[at] = float(np.isin(near, top).any())
-    return {
-        "p": first, "p_rel": first / max(float(first.max(initial=0.0)), 1e-9),
-        "p_rank": rank_of(first), "p_sum": np.full(n, first.sum()),
-        "p_second": np.full(n, np.sort(first)[-2] if n > 1 else 0.0),
-        "near_best": best, "near_second": second, "bridge": bridge, "to_top": to_top,
-        "new_cover": _new_cover(first, around.gain),
-    } | _akin(first, around) | _on_paths(first, around) | _in_group(first, around.group)
+    return (
+        {
+            "p": first,
+            "p_rel": first / max(float(first.max(initial=0.0)), 1e-9),
+            "p_rank": rank_of(first),
+            "p_sum": np.full(n, first.sum()),
+            "p_second": np.full(n, np.sort(first)[-2] if n > 1 else 0.0),
+            "near_best": best,
+            "near_second": second,
+            "bridge": bridge,
+            "to_top": to_top,
+            "new_cover": _new_cover(first, around.gain),
+        }
+        | _akin(first, around)
+        | _on_paths(first, around)
+        | _in_group(first, around.group)
+    )
 
 
 def _alike(match: Match) -> Floats:
@@ -104,7 +119,9 @@ def _akin(first: Floats, around: Beside) -> dict[str, Floats]:
     return {
         "alike_best": (around.alike * first).max(axis=1, initial=0.0),
         "alike_most": around.alike.max(axis=1, initial=0.0) if n else np.zeros(0),
-        "kin_best": np.where(sizes > 1, np.where(is_best, second[around.kin], best[around.kin]), 0.0),
+        "kin_best": np.where(
+            sizes > 1, np.where(is_best, second[around.kin], best[around.kin]), 0.0
+        ),
         "kin_size": np.log(np.maximum(sizes, 1)),
     }
 
@@ -118,9 +135,13 @@ def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
     n = len(first)
     on, total = np.zeros(n), np.zeros(n)
     order = np.argsort(-first, kind="stable")
-    ends = [int(at) for rank, at in enumerate(order[:MOST_ENDS]) if first[at] >= LEAST_END or rank < 2]
+    ends = [
+        int(at) for rank, at in enumerate(order[:MOST_ENDS]) if first[at] >= LEAST_END or rank < 2
+    ]
     if n > len(ends) and ends and first[order[len(ends)]] == first[ends[-1]]:
-        ends = [at for at in ends if first[at] > first[ends[-1]]]  # ties count together or not at all
+        ends = [
+            at for at in ends if first[at] > first[ends[-1]]
+        ]  # ties count together or not at all
     away = {end: around.distances.between(int(around.tables[end]), around.tables) for end in ends}
     for i, left in enumerate(ends):
         for right in ends[:i]:
@@ -133,7 +154,8 @@ def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
                 total[inside] += weight
     far = np.full(n, 9.0)
     return {
-        "on_path": on, "on_paths": total,
+        "on_path": on,
+        "on_paths": total,
         "to_first": away[ends[0]].clip(max=6) if ends else far,
         "to_second": away[ends[1]].clip(max=6) if len(ends) > 1 else far,
     }
@@ -168,6 +190,8 @@ def _in_group(first: Floats, group: Ints) -> dict[str, Floats]:
     np.maximum.at(best, group, first)
     np.add.at(total, group, first)
     return {
-        "group_best": best[group], "group_sum": total[group],
-        "group_best_rank": rank_of(best)[group], "group_sum_rank": rank_of(total)[group],
+        "group_best": best[group],
+        "group_sum": total[group],
+        "group_best_rank": rank_of(best)[group],
+        "group_sum_rank": rank_of(total)[group],
     }

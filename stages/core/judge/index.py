@@ -74,7 +74,6 @@ class Index:
     kin: Ints
     kinds: Floats
 
-
     def named(self) -> list[int]:
         """Numbers of the terms that stand in names of tables and columns."""
         held = self.by_table["tname"].sizes() + self.by_table["cname"].sizes()
@@ -193,8 +192,11 @@ def _index(
         lengths=lengths.astype(np.int32),
         keys=keys,
         group=_groups(names, keys),
-        near=near, distances=Distances(near), family=_numbered(map(dates.family, names)),
-        kin=_numbered(map(root, names)), kinds=kinds_of(tables),
+        near=near,
+        distances=Distances(near),
+        family=_numbered(map(dates.family, names)),
+        kin=_numbered(map(root, names)),
+        kinds=kinds_of(tables),
     )
 
 

@@ -25,9 +25,43 @@ MOST_OWNERS = 3
 #: Letters of a name's end that may stand for the name, in catalogs of at most so many tables.
 LEAST_END, MOST_NAMED = 4, 400
 #: Last words of a key's name.
-KEY_WORDS = frozenset(["id", "ids", "key", "code", "no", "num", "number", "fk", "pk", "uuid", "guid", "sk", "cd", "nbr", "ref", "uid"])
+KEY_WORDS = frozenset(
+    [
+        "id",
+        "ids",
+        "key",
+        "code",
+        "no",
+        "num",
+        "number",
+        "fk",
+        "pk",
+        "uuid",
+        "guid",
+        "sk",
+        "cd",
+        "nbr",
+        "ref",
+        "uid",
+    ]
+)
 #: Single words that are the own key of too many tables to join them.
-PLAIN = frozenset(["name", "year", "date", "month", "day", "title", "type", "index", "rank", "position", "language", "lang"])
+PLAIN = frozenset(
+    [
+        "name",
+        "year",
+        "date",
+        "month",
+        "day",
+        "title",
+        "type",
+        "index",
+        "rank",
+        "position",
+        "language",
+        "lang",
+    ]
+)
 #: Values shared, and the share of the smaller side, before values alone join two columns.
 LEAST_VALUES, LEAST_SHARE = 3, 0.6
 
@@ -206,8 +240,10 @@ def _ending(column: str, table: Table, spelled: Mapping[str, Table]) -> Table | 
     if len(end) < LEAST_END or len(spelled) > MOST_NAMED:
         return None
     ending = [
-        other for name, other in spelled.items()
-        if name.removesuffix("s").endswith(end) and other["name"] != table["name"]
+        other
+        for name, other in spelled.items()
+        if name.removesuffix("s").endswith(end)
+        and other["name"] != table["name"]
         and all(words.compact(c["name"]) != words.compact(column) for c in other["columns"])
     ]
     return ending[0] if len(ending) == 1 else None
@@ -252,6 +288,4 @@ def _texts(column: Column) -> frozenset[str]:
     examples = column.get("examples", ())
     if len(examples) < LEAST_VALUES:
         return frozenset()
-    return frozenset(
-        value for value in examples if len(value) >= 3 and not value[0].isdigit()
-    )
+    return frozenset(value for value in examples if len(value) >= 3 and not value[0].isdigit())

@@ -20,18 +20,83 @@ KINDS = ("person", "name", "date", "place", "amount", "text", "keys")
 _PERSON = frozenset(
     (first, second)
     for names, others in (
-        ("first last full given sur family middle", "name"), ("name", "first last"),
+        ("first last full given sur family middle", "name"),
+        ("name", "first last"),
         ("person player customer employee actor author student patient driver staff", "name"),
     )
     for first in names.split()
     for second in others.split()
 )
-_PERSON_WHOLE = frozenset(["firstname", "lastname", "fullname", "fname", "lname", "surname", "forename", "givenname", "姓名", "username", "playername"])
+_PERSON_WHOLE = frozenset(
+    [
+        "firstname",
+        "lastname",
+        "fullname",
+        "fname",
+        "lname",
+        "surname",
+        "forename",
+        "givenname",
+        "姓名",
+        "username",
+        "playername",
+    ]
+)
 _SETS = {
     "name": frozenset(["name", "title", "label", "名称", "姓名", "简称"]),
-    "date": frozenset(["date", "time", "year", "month", "day", "timestamp", "datetime", "日期", "时间", "年", "dob"]),
-    "place": frozenset(["city", "country", "state", "address", "province", "region", "location", "zip", "county", "地址", "城市", "国家"]),
-    "amount": frozenset(["amount", "price", "cost", "total", "salary", "value", "quantity", "qty", "amt", "revenue", "sale", "balance", "pay", "rate", "score", "金额", "价格", "数量"]),
+    "date": frozenset(
+        [
+            "date",
+            "time",
+            "year",
+            "month",
+            "day",
+            "timestamp",
+            "datetime",
+            "日期",
+            "时间",
+            "年",
+            "dob",
+        ]
+    ),
+    "place": frozenset(
+        [
+            "city",
+            "country",
+            "state",
+            "address",
+            "province",
+            "region",
+            "location",
+            "zip",
+            "county",
+            "地址",
+            "城市",
+            "国家",
+        ]
+    ),
+    "amount": frozenset(
+        [
+            "amount",
+            "price",
+            "cost",
+            "total",
+            "salary",
+            "value",
+            "quantity",
+            "qty",
+            "amt",
+            "revenue",
+            "sale",
+            "balance",
+            "pay",
+            "rate",
+            "score",
+            "金额",
+            "价格",
+            "数量",
+        ]
+    ),
     "keys": frozenset(["id", "key", "code", "fk", "uuid", "guid"]),
 }
 _STEMS = {kind: frozenset(words.stem(word) for word in found) for kind, found in _SETS.items()}

@@ -38,6 +38,7 @@ class Match:
         columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
         column: Field → float32 [U, C] for ``cname``, ``cdesc``, ``value``.
         met: float32 [V], the best likeness of any unit with each of the catalog's terms.
+        complete: float32 [C], share of each candidate column's name that is met.
         when, which: float32 [T], see `part_hits`.
         exact: Candidate columns with a whole value of the question → the value as written.
         spelled: Candidate columns spelled out in the question → as written there.
@@ -53,6 +54,7 @@ class Match:
     starts: Ints
     column: Mapping[str, Floats]
     met: Floats
+    complete: Floats
     when: Floats
     which: Floats
     exact: Mapping[int, str]
@@ -76,6 +78,7 @@ def meet(
     first = first * (1.0 + 0.3 * when + 0.2 * which)
     candidates = _candidates(first, index)
     columns, starts = _columns_of(candidates, index)
+    met = _met(ways, len(index.vocabulary))
     local = np.full(len(index.columns), -1, dtype=np.int32)
     local[columns] = np.arange(len(columns), dtype=np.int32)
     column = {
@@ -92,7 +95,10 @@ def meet(
         columns,
         starts,
         column,
-        _met(ways, len(index.vocabulary)), when, which,
+        met,
+        completeness(index.column_terms, columns, met),
+        when,
+        which,
         {int(local[c]): v for c, v in exact.items() if local[c] >= 0},
         {int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
     )
@@ -130,6 +136,15 @@ def _matrix(
                 docs = local[docs]
                 docs = docs[docs >= 0]
             row[docs] = np.maximum(row[docs], likeness)
+    return made
+
+
+def completeness(names: Postings, docs: Ints, met: Floats) -> Floats:
+    """Mean likeness of each document's name terms with the units, 0 where it has no terms."""
+    sizes = names.sizes()
+    sums = np.concatenate([[0.0], np.cumsum(met[names.doc], dtype=np.float64)])
+    hits = sums[names.start[docs + 1]] - sums[names.start[docs]]
+    made: Floats = (hits / np.maximum(sizes[docs], 1)).astype(np.float32)
     return made
 
 

@@ -16,7 +16,29 @@ from pathlib import Path
 SHORTEST = 6
 _LONGEST = 22
 _FILE = Path(__file__).parent / "data" / "words.txt.gz"
-_SMALL = frozenset(["id", "no", "of", "to", "in", "by", "on", "at", "is", "us", "uk", "eu", "tv", "cd", "ip", "qty", "num", "cnt", "amt"])
+_SMALL = frozenset(
+    [
+        "id",
+        "no",
+        "of",
+        "to",
+        "in",
+        "by",
+        "on",
+        "at",
+        "is",
+        "us",
+        "uk",
+        "eu",
+        "tv",
+        "cd",
+        "ip",
+        "qty",
+        "num",
+        "cnt",
+        "amt",
+    ]
+)
 #: Cost of a letter that no word covers, in units of log rank.
 _UNKNOWN = 16.0
 

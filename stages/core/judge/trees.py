@@ -85,9 +85,16 @@ def model(name: str) -> Trees | None:
     with np.load(DATA / f"{name}.npz", allow_pickle=False) as held:
         numbers = held["numbers"]
         return Trees(
-            tuple(str(part) for part in held["names"]), held["roots"].astype(np.int32),
-            held["feature"].astype(np.int32), held["threshold"], held["left"].astype(np.int32),
-            held["right"].astype(np.int32), held["value"].astype(np.float32),
-            float(numbers[0]), float(numbers[1]), float(numbers[2]), held["cuts"],
+            tuple(str(part) for part in held["names"]),
+            held["roots"].astype(np.int32),
+            held["feature"].astype(np.int32),
+            held["threshold"],
+            held["left"].astype(np.int32),
+            held["right"].astype(np.int32),
+            held["value"].astype(np.float32),
+            float(numbers[0]),
+            float(numbers[1]),
+            float(numbers[2]),
+            held["cuts"],
             int(numbers[3]) if len(numbers) > 3 else 24,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from stages.core.judge import chinese, segment
@@ -22,14 +23,10 @@ _PARTS = re.compile(
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)*|[^\W\d_A-Za-z]+")
 
-#: Words that say nothing about which table is meant.
-STOP = frozenset(
-    ["a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "by", "with", "without", "within", "into", "onto", "over", "under", "and", "or", "not", "no", "nor", "is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "done", "has", "have", "had", "having", "will", "would", "can", "could", "shall", "should", "may", "might", "must", "it", "its", "they", "them", "their", "theirs", "he", "she", "his", "her", "him", "hers", "we", "our", "us", "you", "your", "i", "me", "my", "this", "that", "these", "those", "there", "here", "then", "than", "so", "as", "if", "else", "while", "when", "where", "which", "who", "whom", "whose", "what", "how", "why", "whether", "each", "every", "any", "all", "both", "some", "either", "neither", "such", "same", "other", "another", "more", "most", "less", "least", "very", "only", "just", "also", "too", "still", "yet", "ever", "never", "up", "down", "out", "off", "again", "please", "list", "show", "find", "give", "tell", "get", "return", "display", "provide", "state", "identify", "determine", "calculate", "compute", "retrieve", "me", "let's", "let", "many", "much", "few", "want", "know", "using", "use", "used", "based", "per", "among", "between", "across", "including", "include", "includes", "following", "given", "via", "s", "t", "d", "ll", "re", "ve", "refer", "refers", "referring", "represent", "represents", "mean", "means", "respectively", "along", "together", "about", "against", "during", "before", "after", "above", "below", "until", "since", "through"]
-)
-#: Chinese function words and the verbs of asking.
-STOP_ZH = frozenset(
-    ["的", "了", "和", "与", "及", "或", "在", "是", "有", "哪些", "哪个", "哪", "什么", "多少", "几", "几个", "所有", "每个", "每", "请", "列出", "显示", "查找", "找出", "给出", "给", "我", "我们", "其", "他们", "它们", "它", "他", "她", "这", "那", "这些", "那些", "以及", "并", "并且", "对", "对于", "从", "到", "由", "被", "把", "将", "个", "中", "里", "上", "下", "为", "于", "之", "也", "都", "不", "没有", "没", "按", "按照", "根据", "至少", "最", "最多", "最少", "更", "大于", "小于", "等于", "超过", "如何", "怎么", "吗", "呢", "谁", "任何", "其中", "各", "各个", "分别", "用", "使用", "者", "们", "查询", "返回", "告诉", "一", "一个", "两", "两个", "不同", "同时", "但", "但是", "而", "而且", "则", "该", "此", "且", "若", "如果", "时", "后", "前", "内", "外"]
-)
+_DATA = Path(__file__).parent / "data"
+#: Words that say nothing about which table is meant: function words and the verbs of asking.
+STOP = frozenset((_DATA / "stop_en.txt").read_text(encoding="utf-8").split())
+STOP_ZH = frozenset((_DATA / "stop_zh.txt").read_text(encoding="utf-8").split())
 
 
 @lru_cache(maxsize=1)

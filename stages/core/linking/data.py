@@ -143,6 +143,13 @@ class Data:
         if pool is not None:
             pool.close()
 
+    def stop(self) -> None:
+        """End the statements that run now, from any thread, at once; none of them is kept."""
+        for name in ("_store", "_pool"):
+            part = self.__dict__.get(name)
+            if part is not None:
+                part.stop()
+
     def close(self) -> None:
         """End child processes and threads."""
         if self._executor is not None:

@@ -8,66 +8,41 @@ only ever enlarge the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stages.core import prompts
 from stages.core.lang import Lang
-from stages.core.linking.brief import Brief, brief
+from stages.core.linking.brief import brief
 from stages.core.linking.candidates import Candidate
 from stages.core.linking.columns import Unit
 from stages.core.linking.connect import JoinPath, Relations
 from stages.core.linking.guard import Guard
 from stages.core.linking.picked import Pick, Picked, by_table
-from stages.core.linking.portions import Dealt, Portion, dealt, listed_columns
+from stages.core.linking.portions import Dealt, listed_columns
 from stages.core.linking.resolve import Resolver
-from stages.core.linking.rounds import QUERIES, Talk, Terms, ask_round, reply_schema
+from stages.core.linking.round_prompt import RoundPrompt, Way
+from stages.core.linking.rounds import Talk, Terms, ask_round
 from stages.core.records import Statement, Task
-from stages.core.sections import section
-from stages.core.text import block, quoted, safe_lines, visible
+from stages.core.text import visible
 
 if TYPE_CHECKING:
     from stages.core.linking.data import Data
-    from stages.core.model import Model, Request
+    from stages.core.model import Model
 
 BRIEF_SHARE, CONFIRMED_SHARE = 3, 6
 """The parts of a prompt, one in so many, that the brief and the confirmed columns may take."""
 
-ANALYSIS, REASON = 4_000, 600
-"""Characters shown of the analysis, and kept of a reason."""
+REASON = 600
+"""Characters kept of a reason."""
 
 OFFERED = 10
 """Join paths offered to the model; more are added without being offered."""
-
-ROLES = ("system", "user", "results")
 
 _FAILED: Mapping[Lang, str] = {
     "en": "Kept because the call about it failed.",
     "zh": "相关调用失败，因此保留。",
 }
-
-
-def prompt_hash(lang: Lang) -> str:
-    """Hash of all instructions of `refine`."""
-    return prompts.combined_hash(*(prompts.load("refine", role, lang) for role in ROLES))
-
-
-@dataclass(frozen=True)
-class Way:
-    """How a task is refined.
-
-    Args:
-        lang: Language of the instructions.
-        most: Tokens of the prompt that opens a round.
-        timeout: Seconds for one call.
-        dialect: SQL dialect of queries.
-    """
-
-    lang: Lang
-    most: int
-    timeout: float | None
-    dialect: str
 
 
 @dataclass
@@ -150,7 +125,9 @@ class Refiner:
         if not shown and not paths:
             found.rounds.append({"added": {}, "queries": [], "status": "skipped"})
             return
-        sheet = _Sheet(self._paper, self._task, number, self._way, self._confirmed(number), paths)
+        sheet = RoundPrompt(
+            self._paper, self._task, number, self._way, self._confirmed(number), paths
+        )
         portions = sheet.dealt(shown)
         found.note(portions.notes)
         asked = [
@@ -255,76 +232,3 @@ def _declined(reply: Mapping[str, Any]) -> dict[str, str]:
         if reason:
             found[entry["path"].strip().lower()] = reason
     return found
-
-
-def path_text(path: JoinPath) -> str:
-    """One path in words: its tables, and what joins them."""
-    tables = " - ".join(quoted(name) for name in path.tables)
-    joins = "; ".join(
-        f"{quoted(edge.left)}.{quoted(left)} = {quoted(edge.right)}.{quoted(right)} ({edge.how})"
-        for edge in path.joins
-        for left, right in zip(edge.left_columns, edge.right_columns, strict=False)
-    )
-    return f"{tables}: {joins}"
-
-
-class _Sheet:
-    """The prompts of one round.
-
-    Attributes:
-        too_long: Why nothing can be asked; empty where it can.
-    """
-
-    def __init__(
-        self,
-        paper: Brief,
-        task: Task,
-        number: int,
-        way: Way,
-        confirmed: str,
-        paths: Sequence[JoinPath],
-    ) -> None:
-        self._paper, self._number, self._way = paper, number, way
-        said = str((section(task, "summarize") or {}).get("query_specific_content_analysis", ""))
-        listed = "\n".join(f"p{n}: {path_text(path)}" for n, path in enumerate(paths, start=1))
-        self._blocks = {
-            "analysis": block("analysis", safe_lines(said, ANALYSIS)) if said.strip() else "",
-            "confirmed": block("confirmed", confirmed) if confirmed else "",
-            "paths": block("paths", listed) if listed else "",
-        }
-        self._schema = reply_schema(paths=bool(paths))
-        self.too_long = ""
-
-    def request(self, portion: Portion, partial: bool) -> Request:
-        """The request that opens the conversation over a portion."""
-        from stages.core.model import Request
-
-        def load(role: str) -> prompts.Template:
-            return prompts.load("refine", role, self._way.lang)
-
-        user = load("user").render(
-            **self._paper.blocks,
-            **self._blocks,
-            round=self._number,
-            candidates=portion.body,
-            partial=partial,
-        )
-        system = load("system").render(dialect=self._way.dialect, most=QUERIES)
-        messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
-        return Request(messages=messages, schema=self._schema, name=f"refine_round{self._number}")
-
-    def dealt(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> Dealt:
-        """The candidates in portions."""
-        from stages.core.model.dry import tokens_in
-
-        most = self._way.most
-        size: Callable[[Portion], int] = lambda portion: tokens_in(self.request(portion, True))  # noqa: E731
-        alone = size(Portion(()))
-        if alone > most * 3 // 4:
-            self.too_long = (
-                f"instructions and question alone take {alone} tokens: raise --max-tokens {most}"
-            )
-            return Dealt(
-                (Portion(()),), tuple((i.name, c) for i, columns in shown for c in columns)
-            )
-        return dealt(shown, size, most=most, lang=self._way.lang)

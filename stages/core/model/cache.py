@@ -10,9 +10,11 @@ replay repeats what every run has said.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -104,16 +106,25 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
-            # What is lost when the machine (not the process) dies is asked again.
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
-            self._db.execute(TABLE)
+            self._db = self._opened(folder)
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"the cache cannot be used: {error}", place=str(self.path),
                              hint="move it away, or use --cache DIR or --no-cache") from None  # fmt: skip
+
+    def _opened(self, folder: Path) -> sqlite3.Connection:
+        if self.path.is_file() and not os.access(folder, os.W_OK):
+            # What is kept can be read; `put` says that there will be no more.
+            found = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
+            found.execute("SELECT key FROM replies LIMIT 1")
+            return found
+        folder.mkdir(parents=True, exist_ok=True)
+        found = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
+        # What is lost when the machine (not the process) dies is asked again.
+        found.execute("PRAGMA journal_mode=WAL")
+        found.execute("PRAGMA synchronous=NORMAL")
+        found.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
+        found.execute(TABLE)
+        return found
 
     def get(self, key: str) -> Reply | None:
         """The kept reply; None where there is none that can be read."""
@@ -146,30 +157,48 @@ class Cache:
     def entries(self, prefix: str = "") -> Iterator[Entry]:
         """All kept replies whose key begins so, in the order of their keys."""
         start = whole_prefix(prefix)
-        rows = self._db.execute(
-            "SELECT key, created, request, reply FROM replies WHERE key >= ? AND key < ? ORDER BY key",
-            (start, f"{start}\x7f"),
-        )
-        for key, created, request, reply in rows:
-            yield Entry(key, created, orjson.loads(request), orjson.loads(reply))
+        with self._damage():
+            rows = self._db.execute(
+                "SELECT key, created, request, reply FROM replies WHERE key >= ? AND key < ? ORDER BY key",
+                (start, f"{start}\x7f"),
+            )
+            for key, created, request, reply in rows:
+                yield Entry(key, created, orjson.loads(request), orjson.loads(reply))
 
     def mean_out(self, name: str) -> int | None:
         """Reply tokens that replies to schema ``name`` have on average; None where none is kept."""
-        row = self._db.execute(
-            "SELECT avg(reply ->> '$.tokens_out') FROM replies WHERE request ->> '$.name' = ?",
-            (name,),
-        ).fetchone()
+        asked = "SELECT avg(reply ->> '$.tokens_out') FROM replies WHERE request ->> '$.name' = ?"
+        try:
+            row = self._db.execute(asked, (name,)).fetchone()
+        except sqlite3.Error:
+            return None
         return None if row[0] is None else round(row[0])
 
     def remove(self, keys: list[str]) -> int:
         """Forget these replies; how many there were."""
-        with self._db:
-            self._db.execute("BEGIN IMMEDIATE")
-            gone = [
-                self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount for k in keys
-            ]
-        self._db.execute("VACUUM")
+        with self._damage():
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                gone = [
+                    self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount
+                    for k in keys
+                ]
+            # Where there is no room for the smaller file, the larger one serves.
+            with suppress(sqlite3.OperationalError):
+                self._db.execute("VACUUM")
         return sum(gone)
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """An error of the file as one line for the user."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise DataError(f"the cache cannot be changed: {error}", place=str(self.path),
+                            hint="check its permissions, and make room") from None  # fmt: skip
+        except (sqlite3.Error, orjson.JSONDecodeError) as error:
+            raise DataError(f"the cache is damaged: {error}", place=str(self.path),
+                            hint="delete the file; replies are asked again") from None  # fmt: skip
 
     def close(self) -> None:
         """Close the file."""

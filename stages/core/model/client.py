@@ -56,6 +56,7 @@ class Client(Asker):
     Attributes:
         circuit: Open where calls failed too often in a row.
         unkept: Why the last reply that could not be kept was not; empty where all were.
+        missing: Hashes of the requests that had no kept reply, offline.
 
     Raises:
         UsageError: The cache or the log cannot be opened.
@@ -84,6 +85,7 @@ class Client(Asker):
         self._settled: Settled | None = None
         self._began = time.monotonic()
         self.unkept = ""
+        self.missing: list[str] = []
 
     async def ask_for(self, request: Request, *, timeout: float | None, caller: Caller) -> Reply:
         """The reply to a request: the kept one, else a new one, which is kept as it comes."""
@@ -112,6 +114,8 @@ class Client(Asker):
         if found is not None:
             return found
         if self.options.offline:
+            self.missing.append(asking.key)
+            self._sender.note(asking, 0, "missing", 0.0)
             raise NotCached(f"no kept reply to request {asking.key}", place=self.options.model,
                             hint="run once without --offline")  # fmt: skip
         async with self._turns.of(asking.key):
@@ -159,7 +163,7 @@ class Client(Asker):
     def report(self) -> str:
         """What asking came to, in one line for stderr."""
         line = self.usage.line(time.monotonic() - self._began)
-        return f"{line}; {self.unkept}" if self.unkept else line
+        return "; ".join(part for part in (line, self.unkept, self._log.unwritten) if part)
 
     async def close(self) -> None:
         """Give back connections and files."""

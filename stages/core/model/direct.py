@@ -9,6 +9,7 @@ to make of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -67,15 +68,14 @@ class Direct:
 
         if self._session is None:
             # The limit on calls at once is the client's; a proxy is no way to one's own machine.
-            loopback = urlsplit(self._url).hostname in LOOPBACK
+            url = urlsplit(self._url)
+            key = {"Authorization": f"Bearer {api_key(self._options)}"}
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
-                trust_env=not loopback,
-                headers={
-                    "Authorization": f"Bearer {api_key(self._options)}",
-                    "Content-Type": "application/json",
-                },
+                trust_env=url.hostname not in LOOPBACK,
+                # A user and password in the URL go out in the place of a key.
+                headers={"Content-Type": "application/json", **({} if url.username else key)},
             )
         return self._session
 
@@ -101,6 +101,8 @@ class Direct:
         except aiohttp.ClientConnectorError as error:
             what = f"cannot connect to {error.host}:{error.port}: {error.strerror or 'no answer'}"
             raise self._failure(what, passing=True, unconnected=True) from None
+        except (aiohttp.InvalidURL, ValueError):
+            raise self._failure("no such address can be", unconnected=True) from None
         except (aiohttp.ClientError, OSError) as error:
             raise self._failure(f"{type(error).__name__}: {error}", passing=True) from None
         return self._read(status, headers, raw)
@@ -112,7 +114,8 @@ class Direct:
             body = None
         body = body if isinstance(body, dict) else {}
         if status == 200 and body.get("choices"):
-            return _answer(body)
+            with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError, ValueError):
+                return _answer(body)
         error = body.get("error")
         said = (
             error.get("message", "")
@@ -142,9 +145,9 @@ def _answer(body: Mapping[str, Any]) -> Answer:
     usage = body.get("usage") or {}
     return Answer(
         text=text_of(choice.get("message") or {}),
-        finish=choice.get("finish_reason") or "",
-        tokens_in=usage.get("prompt_tokens") or 0,
-        tokens_out=usage.get("completion_tokens") or 0,
+        finish=str(choice.get("finish_reason") or ""),
+        tokens_in=int(usage.get("prompt_tokens") or 0),
+        tokens_out=int(usage.get("completion_tokens") or 0),
         usd=None,
     )
 
@@ -157,4 +160,4 @@ def text_of(message: Mapping[str, Any]) -> str:
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
-    return "".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))

@@ -25,18 +25,25 @@ class CallLog:
 
     Every line is one write to a file opened for adding, so that processes can share it.
 
+    Attributes:
+        unwritten: Why the last line that could not be written was not; empty where all were.
+
     Raises:
         UsageError: The file cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
+        self.unwritten = ""
         self._file = None if path is None else _opened(path)
 
     def write(self, caller: Caller, key: str, **facts: Any) -> None:
         """Add a line: ``task``, ``stage``, ``request``, then ``facts`` as they are given."""
         if self._file is not None:
             line = {"task": caller.task, "stage": caller.stage, "request": key, **facts}
-            os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            try:
+                os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            except OSError as error:  # a full disk must not cost the answers
+                self.unwritten = f"the log cannot be written: {error.strerror}"
 
     def close(self) -> None:
         """Close the file."""

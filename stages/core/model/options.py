@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import orjson
@@ -28,7 +29,12 @@ each time."""
 TIMEOUT = 600.0
 """Seconds for one call where neither the stage nor the user sets a limit."""
 
-SECRET = re.compile(r"(^|[_-])(api[_-]?)?(key|token|secret|password|headers?|credentials?)$", re.I)
+SECRET = re.compile(
+    r"(^|[._-])(api)?(key([._-]?id)?|token|secret|password|passwd|headers?|credentials?|auth"
+    r"|authorization|bearer|cookie)$",
+    re.I,
+)
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 """Names of options that may hold a key: sent, but never kept, shown or hashed."""
 
 
@@ -67,7 +73,8 @@ class ModelOptions:
 
     def public(self) -> dict[str, Any]:
         """The further parameters that may be kept and shown."""
-        return {key: value for key, value in self.options.items() if not secret(key)}
+        found: dict[str, Any] = without_secrets(self.options)
+        return found
 
 
 def secret(name: str) -> bool:
@@ -76,7 +83,18 @@ def secret(name: str) -> bool:
     >>> secret("api_key"), secret("extra_headers"), secret("max_tokens"), secret("top_k")
     (True, True, False, False)
     """
-    return bool(SECRET.search(name))
+    return bool(SECRET.search(HUMP.sub("_", name)))
+
+
+def without_secrets(value: Any) -> Any:
+    """The value without what stands under such names, at any depth.
+
+    >>> without_secrets({"top_p": 1, "extra_body": {"api_key": "k", "seed": 1}})
+    {'top_p': 1, 'extra_body': {'seed': 1}}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_secrets(part) for key, part in value.items() if not secret(key)}
+    return [without_secrets(part) for part in value] if isinstance(value, list) else value
 
 
 def cache_folder() -> Path:
@@ -120,7 +138,9 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
                          hint="leave one of them out")  # fmt: skip
     cache, model = values.get("cache"), values["model"]
     base_url = values.get("base_url") or _openai_url(model)
-    if base_url and not re.match(r"https?://[^/]", base_url):
+    if not model.strip():
+        raise UsageError("--model is empty", hint="name a model, or builtin")
+    if base_url and not _is_address(base_url):
         raise UsageError("--base-url (or OPENAI_BASE_URL) is no http or https address",
                          hint="as in http://127.0.0.1:8000/v1")  # fmt: skip
     return ModelOptions(
@@ -136,6 +156,15 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
         timeout=values.get("timeout") or TIMEOUT,
         log=Path(values["log"]) if values.get("log") else None,
     )
+
+
+def _is_address(url: str) -> bool:
+    """Whether a call could go there: http or https, a host, and a port that exists."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port out of range, an address in brackets without its end
+        return False
 
 
 def _openai_url(model: str) -> str | None:

@@ -17,10 +17,11 @@ import orjson
 
 from stages.core.errors import WinnowError
 
-THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.S | re.I)
+TAG = r"(?:think|thinking|thought|reasoning)>"
+THOUGHT = re.compile(f"<{TAG}.*?</{TAG}", re.S | re.I)
 # Templates that open the thought themselves leave only its end in the reply.
-THOUGHT_END = re.compile(r"^.*</(?:think|thinking|thought|reasoning)>", re.S | re.I)
-THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning)>.*$", re.S | re.I)
+THOUGHT_END = re.compile(f"^.*</{TAG}", re.S | re.I)
+THOUGHT_START = re.compile(f"<{TAG}.*$", re.S | re.I)
 FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)```", re.S)
 OPEN, CLOSE = "{[", "}]"
 START = re.compile(r"\{|\[(?=\s*(?:[\[{\]\"'\d]|true|false|null|True|False|None))")
@@ -39,8 +40,11 @@ def without_thoughts(text: str) -> str:
     >>> without_thoughts('<think>{"a": 0}?</think> {"a": 1}')
     '{"a": 1}'
     """
-    text = THOUGHT.sub("", text)
-    return THOUGHT_START.sub("", THOUGHT_END.sub("", text)).strip()
+    # Behind the last end no thought has one; to look for it again and again takes minutes.
+    last = re.match(THOUGHT_END, text)
+    ended = last.end() if last else 0
+    kept = THOUGHT_END.sub("", THOUGHT.sub("", text[:ended]))
+    return THOUGHT_START.sub("", kept + text[ended:]).strip()
 
 
 def value(text: str, problem: Callable[[Any], str]) -> Any:
@@ -56,7 +60,9 @@ def value(text: str, problem: Callable[[Any], str]) -> Any:
     >>> value('Sure:\\n```json\\n{"a": 1,}\\n```\\nBye', lambda v: "" if "a" in v else "no a")
     {'a': 1}
     """
-    said = without_thoughts(text)
+    said = text.strip()
+    if not _is_json(said):  # a tag inside of a string is no thought
+        said = without_thoughts(text)
     if not said:
         raise Unreadable("the reply is empty")
     first_problem = ""
@@ -64,7 +70,7 @@ def value(text: str, problem: Callable[[Any], str]) -> Any:
     for candidates in (_strict(said, spans), _loose(spans)):
         fitting: list[Any] = []
         for candidate in candidates:
-            wrong = problem(candidate)
+            wrong = _too_deep(candidate) or problem(candidate)
             first_problem = first_problem or wrong
             if not wrong and candidate not in fitting:
                 fitting.append(candidate)
@@ -73,6 +79,23 @@ def value(text: str, problem: Callable[[Any], str]) -> Any:
         if fitting:
             raise Unreadable(f"the reply holds {len(fitting)} different answers; give one")
     raise Unreadable(first_problem or _no_json(said))
+
+
+def _is_json(said: str) -> bool:
+    try:
+        orjson.loads(said)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _too_deep(candidate: Any) -> str:
+    """Why a value can be read but not be written again; empty where it can."""
+    try:
+        orjson.dumps(candidate)
+    except TypeError:
+        return "the JSON value is nested too deep"
+    return ""
 
 
 def _no_json(said: str) -> str:
@@ -100,7 +123,10 @@ def _loose(spans: Sequence[str]) -> Iterator[Any]:
 
     for span in spans:
         if len(span) <= LOOSE:
-            mended = repair_json(span, return_objects=True, skip_json_loads=True)
+            try:
+                mended = repair_json(span, return_objects=True, skip_json_loads=True)
+            except (ValueError, RecursionError):  # nested too deep
+                continue
             if isinstance(mended, dict | list):
                 yield from _plain_json(mended)
 

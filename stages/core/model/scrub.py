@@ -29,7 +29,17 @@ def scrubbed(text: str, options: Mapping[str, Any]) -> str:
 
 
 def _keys(options: Mapping[str, Any]) -> Iterator[str]:
-    named = [*os.environ.items(), *options.items()]
-    values = [value for name, value in named if secret(name)]
-    values += [inner for value in values if isinstance(value, Mapping) for inner in value.values()]
+    values = [*_values(dict(os.environ)), *_values(options)]
     return (value for value in values if isinstance(value, str) and len(value) >= SHORTEST_KEY)
+
+
+def _values(part: Any, *, hidden: bool = False) -> Iterator[Any]:
+    """What stands under the name of a secret, at any depth."""
+    if isinstance(part, Mapping):
+        for name, inner in part.items():
+            yield from _values(inner, hidden=hidden or secret(name))
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _values(inner, hidden=hidden)
+    elif hidden:
+        yield part

@@ -7,6 +7,7 @@ import gc
 import importlib
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from stages.core.model.scrub import scrubbed
 LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 NOBODY = ("ConnectError", "ClientConnectorError", "ClientConnectorDNSError")
 """Names of the errors of httpx and aiohttp for a refused connection or an unknown host."""
+NO_CREDENTIALS = re.compile(r"missing credentials|api_key client option must be set", re.I)
 SPARE = 5.0
 """Seconds by which litellm's own time limit lies above the caller's, so that the caller's acts."""
 
@@ -108,9 +110,9 @@ class Litellm:
                     "num_retries": 0,
                 }
             )
+            return _answer(response)
         except Exception as error:
             raise self._failure(error) from None
-        return _answer(response)
 
     def _place(self) -> dict[str, Any]:
         """Where the call goes, with a stand-in for the key that a server on loopback has no use for."""
@@ -129,7 +131,9 @@ class Litellm:
         dropped = any(_is_dropped(cause) for cause in behind)
         status = getattr(error, "status_code", None)
         status = status if isinstance(status, int) and not dropped else None
-        said = str(getattr(error, "message", "") or error)
+        said = str(getattr(error, "message", "") or error) or type(error).__name__
+        if NO_CREDENTIALS.search(said):  # which litellm calls a failure of the server
+            status, dropped = 401, False
         if unconnected := any(type(cause).__name__ in NOBODY for cause in behind):
             said = f"cannot connect to {plain_url(self._options.base_url) or 'the provider'}"
         return Failure(

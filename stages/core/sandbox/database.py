@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from stages.core.errors import SqlRefused, UsageError
+from stages.core.errors import SqlError, SqlRefused, UsageError
 from stages.core.records import Catalog, Table
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.names import Names
@@ -65,6 +66,7 @@ class Database:
         self._engine: Engine | None = None
         self._servers: dict[str, Engine] = {}
         self._lock = threading.Lock()
+        self._stopped = False
 
     def query(self, sql: str, *, dialect: str | None = None, rows: int | None = None) -> Answer:
         """The rows of one query, or the answer to DESCRIBE, SHOW TABLES or SUMMARIZE.
@@ -82,12 +84,18 @@ class Database:
             SqlFailed: The engine cannot run it.
             SqlLimit: It passed a limit; the next statement runs all the same.
             UsageError: More rows than the limits allow, or an unknown dialect.
+            CancelledError: It was stopped by `stop`.
         """
         count = self.limits.rows if rows is None else rows
         if not 0 <= count <= self.limits.max_rows:
             raise UsageError(f"{count} rows asked for", hint=f"0 to {self.limits.max_rows}")
         with self._lock:
-            return self._answer(sql, dialect, count)
+            try:
+                self._go_on()
+                return self._answer(sql, dialect, count)
+            except SqlError:
+                self._go_on()
+                raise
 
     def tables(self) -> Answer:
         """All tables, from the catalog."""
@@ -117,6 +125,18 @@ class Database:
         source = table.get("source", {})
         return "url" in source or (self._root is not None and "path" in source)
 
+    def stop(self) -> None:
+        """End the statement that runs now, from any thread, at once; no other runs after it."""
+        self._stopped = True
+        for engine in [self._engine, *self._servers.values()]:
+            if engine is not None:
+                engine.stop()
+
+    def _go_on(self) -> None:
+        """Do nothing, unless stopped; what came of a stopped statement is no result."""
+        if self._stopped:
+            raise CancelledError
+
     def close(self) -> None:
         """End the child process and the connections, where there are any."""
         with self._lock:
@@ -136,6 +156,8 @@ class Database:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind is not None:
+            self.stop()
         self.close()
 
     def _answer(self, sql: str, dialect: str | None, rows: int) -> Answer:
@@ -211,9 +233,11 @@ class Database:
                 from stages.core.sandbox.servers import engine_for
 
                 self._servers[url] = engine_for(url, self.limits)
+                self._go_on()
             return self._servers[url]
         if self._engine is None:
             self._engine = self._duck_engine()
+            self._go_on()
         return self._engine
 
     def _duck_engine(self) -> Engine:

@@ -36,6 +36,9 @@ class Engine(Protocol):
     def run(self, checked: Checked, rows: int) -> Answer:
         """The first rows of the query, in its full order."""
 
+    def stop(self) -> None:
+        """End what runs now, from any thread, and whatever would come after it."""
+
     def close(self) -> None:
         """Let go of processes and connections."""
 
@@ -85,6 +88,13 @@ class DuckEngine:
         notes = (*checked.notes, *filter(None, sampled), *([ANSWER_CUT] if cut else []))
         return Answer(tuple(columns), tuple(types), cells, more, notes)
 
+    def stop(self) -> None:
+        """End the child and the loading of a table, from any thread."""
+        self.store.stop()
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
+
     def close(self) -> None:
         """End the child."""
         if self._worker is not None:
@@ -102,7 +112,9 @@ class DuckEngine:
         without = {table["name"]: hidden(table) for table in self.tables}
         files = [(path, name, without[name]) for name, path in self._files.items()]
         allowed = grammar.functions()
+        self.store.go_on()
         self._worker = Worker(files, self.limits, (sorted(allowed.scalar), sorted(allowed.table)))
+        self.store.go_on()
         return self._worker
 
     def _loaded(self) -> dict[str, Path]:

@@ -12,6 +12,7 @@ from stages.core.sandbox.worker import EngineError
 from stages.core.text import visible
 
 LONGEST = 240
+_SYNTAX = "syntax error: "
 _PREFIX = re.compile(r"^(?:[A-Z][A-Za-z ]*Error|INTERRUPT Error): ")
 _ECHO = re.compile(
     r"\s*(?:LINE \d+:|Candidate bindings:|Candidate functions:|Either add|Use TRY|Did you mean|Possible ).*",
@@ -38,6 +39,9 @@ def fit(
         columns: Names that the statement itself gives to columns or tables.
     """
     message = error.what
+    syntax = message.removeprefix(_SYNTAX)
+    if error.kind == "refused" and syntax != message:
+        return SqlFailed(f"{_SYNTAX}{visible(syntax, LONGEST)}", hint=_hint(message))
     if error.kind == "refused":
         return SqlRefused(
             f"{visible(message, LONGEST)} refused",

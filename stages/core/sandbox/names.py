@@ -95,7 +95,13 @@ class Names:
 
 
 def nearest(name: str, words: Iterable[str], close: int = CLOSE_ENOUGH) -> str:
-    """Up to three words that look like the name, quoted for SQL, nearest first; or empty."""
+    """Up to three words that look like the name, quoted for SQL, nearest first; or empty.
+
+    Args:
+        name: What was written.
+        words: The names that there are.
+        close: Likeness in percent below which a word is none of them.
+    """
     from rapidfuzz import fuzz, process
 
     choices = list(dict.fromkeys(words))
@@ -105,7 +111,7 @@ def nearest(name: str, words: Iterable[str], close: int = CLOSE_ENOUGH) -> str:
         scorer=fuzz.ratio,
         processor=fold,
         limit=SUGGESTIONS,
-        score_cutoff=CLOSE_ENOUGH,
+        score_cutoff=close,
     )
     return " or ".join(shown(word) for word, _, _ in found)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ class Pool:
         self._members: list[Member] = []
         self._free: list[Member] = []
         self._change = threading.Condition()
+        self._stopped = False
 
     def query(
         self,
@@ -66,9 +68,15 @@ class Pool:
         rows: int | None = None,
         near: Collection[str] = (),
     ) -> Answer:
-        """As `Database.query`; ``near`` names the tables of the statement."""
+        """As `Database.query`; ``near`` names the tables of the statement.
+
+        Raises:
+            CancelledError: It was stopped by `stop`.
+        """
         with self._member(near) as member:
             self._look_ahead(member, set(near) - member.held)
+            if self._stopped:
+                raise CancelledError
             member.held.update(near)
             return member.database.query(sql, dialect=dialect, rows=rows)
 
@@ -79,6 +87,14 @@ class Pool:
             member.database.close()
             member.database = self._make(coming)
             member.held = set(coming)
+
+    def stop(self) -> None:
+        """End all statements that run now, from any thread; no other runs after them."""
+        self._stopped = True
+        with self._change:
+            members = list(self._members)
+        for member in members:
+            member.database.stop()
 
     def close(self) -> None:
         """End all child processes; a statement that comes later starts one again."""

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 TARGET = "data"
+LOOKED_AFTER = 0.05
+"""Seconds between two looks at whether loading is late or was stopped."""
 _PLAIN_TYPE = re.compile(r"[A-Z0-9_ ]+(?:\(\d+(?:,\s*\d+)?\))?")
 LAYOUT = 1
 """Changes when files of an earlier version can no longer be used."""
@@ -76,6 +79,20 @@ class Store:
         self.progress = progress
         self.sample = sample
         self.sampled: dict[str, str] = {}
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End the loading of a table, from any thread; none is loaded after it."""
+        self._stopped.set()
+
+    def go_on(self) -> None:
+        """Do nothing, unless stopped.
+
+        Raises:
+            SqlFailed: It was stopped.
+        """
+        if self._stopped.is_set():
+            raise SqlFailed("stopped", hint="ask again")
 
     def file(self, table: Table) -> Path:
         """The DuckDB file of the table, made now if it is not there.
@@ -83,8 +100,9 @@ class Store:
         Raises:
             SqlRefused: The catalog has no data, or the source is too large to load.
             SqlLimit: Loading took too long.
-            SqlFailed: The source is gone or cannot be read.
+            SqlFailed: The source is gone or cannot be read, or the store was stopped.
         """
+        self.go_on()
         path = self._source(table)
         stem, version = self._key(path, table)
         if self._sample_only(path, table):
@@ -193,7 +211,7 @@ class Store:
         }
         try:
             with duckdb.connect(str(path), config=config) as con:
-                with _interrupted(con, self.limits.load_seconds, late):
+                with _interrupted(con, self.limits.load_seconds, late, self._stopped):
                     self._rows(con, table)
                 con.execute("CHECKPOINT")
         except Exception as error:
@@ -212,6 +230,8 @@ class Store:
 
     def _failure(self, table: Table, error: Exception, late: bool) -> SqlError:
         name = shown(table["name"])
+        if self._stopped.is_set():
+            return SqlFailed("stopped", hint="ask again")
         if late:
             return SqlLimit(
                 f"loading {name} was stopped after {self.limits.load_seconds:g} s",
@@ -231,17 +251,18 @@ class Store:
 
 @contextmanager
 def _interrupted(
-    con: duckdb.DuckDBPyConnection, seconds: float, late: threading.Event
+    con: duckdb.DuckDBPyConnection, seconds: float, late: threading.Event, stopped: threading.Event
 ) -> Iterator[None]:
-    """Interrupt whatever runs on the connection once the time is over, again and again."""
+    """Interrupt whatever runs on the connection, again and again, once it is stopped or late."""
     done = threading.Event()
+    end = time.monotonic() + seconds
 
     def watch() -> None:
-        if done.wait(seconds):
-            return
-        late.set()
-        while not done.wait(0.05):
-            con.interrupt()
+        while not done.wait(LOOKED_AFTER):
+            if time.monotonic() > end:
+                late.set()
+            if late.is_set() or stopped.is_set():
+                con.interrupt()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

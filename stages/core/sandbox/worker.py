@@ -121,6 +121,11 @@ class Worker:
             found += last.get("rows", [])
         return found, bool(last.get("more")), bool(last.get("bytes"))
 
+    def kill(self) -> None:
+        """End the child, from any thread; whoever waits for its answer is told that it died."""
+        with suppress(OSError):
+            self._process.kill()
+
     def close(self) -> None:
         """End the child; it never has anything to save."""
         if self._process.poll() is None:

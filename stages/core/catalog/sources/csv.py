@@ -8,6 +8,7 @@ whole file by it.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 KIND = "csv"
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 SEVERAL = False
+OPENED = "a quotation mark is never closed; quotation marks are read as text from there on"
 
 
 def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
@@ -46,12 +48,19 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     if len({len(row) for row in head}) != 1 or text.count(how.quote or '"') % 2:
         how = dialect.sniff(text, prefer=prefer, most=dialect.SECOND)  # records disagree
         head = _head(path, sample, found, how, text)
+    opened = sample.whole and how.left_open(text)
+    if opened:
+        lines = (io.StringIO(text, newline="") for _ in range(2))
+        head = [row for row in how.closed(*lines) if row]
     if not head:
         raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
     more = _further(sample, found, how)
     table = grid.build(head, more)
     table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header
     table.estimate = _estimate(sample, len(head), len(more))
+    if opened:
+        table.ragged = True  # DuckDB would take what follows the mark for one cell
+        table.warnings.append(OPENED)
     yield _raw(path, options, sample, found, how, table)
 
 
@@ -132,7 +141,7 @@ def _raw(
         reader=reader,
     )
     if how.quote == "" and sample.whole:
-        raw.warnings.append("a quotation mark is never closed; quotation marks are read as text")
+        raw.warnings.append(OPENED)
     return raw
 
 

@@ -29,7 +29,14 @@ SUFFIXES = (".db", ".sqlite", ".sqlite3")
 SEVERAL = True
 MAGIC = (0, b"SQLite format 3\x00")
 
-KINDS = {int: "integer", float: "real", str: "text", Repaired: "text", bytes: "blob", type(None): "null"}
+KINDS = {
+    int: "integer",
+    float: "real",
+    str: "text",
+    Repaired: "text",
+    bytes: "blob",
+    type(None): "null",
+}
 _LISTING = """
     SELECT m.name, m.type, coalesce(l.type, m.type), coalesce(l.wr, 0)
     FROM sqlite_master m LEFT JOIN pragma_table_list l ON l.name = m.name AND l.schema = 'main'
@@ -94,7 +101,8 @@ def _table(file: Opened, entry: Entry, sampler: Sampler, options: ScanOptions) -
     keys = {name: "foreign" for key in raw.foreign_keys for name in key["columns"]}
     keys = dict.fromkeys(unique, "unique") | keys | dict.fromkeys(raw.primary_key, "primary")
     raw.columns = [
-        _column(row, values, raw, keys, options.examples) for row, values in zip(info, cells, strict=True)
+        _column(row, values, raw, keys, options.examples)
+        for row, values in zip(info, cells, strict=True)
     ]
     raw.sample = [
         {c["name"]: cell_text(value, c["type"]) for c, value in zip(raw.columns, row, strict=True)}

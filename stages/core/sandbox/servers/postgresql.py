@@ -96,6 +96,10 @@ class PostgresEngine:
         told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
         return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
 
+    def stop(self) -> None:
+        """End what runs now, from any thread."""
+        self._session.stop()
+
     def close(self) -> None:
         """Close the connection."""
         self._session.drop()

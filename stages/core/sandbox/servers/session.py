@@ -46,6 +46,7 @@ class Session:
         self.limits = limits
         self._begin, self._kill = begin, kill
         self._con: Any = None
+        self._stopped = False
 
     def connection(self) -> Any:
         """The open connection.
@@ -64,6 +65,15 @@ class Session:
                 raise self.failure(error, "") from None
         return self._con
 
+    def stop(self) -> None:
+        """End what runs now, from any thread: the statement, and then the line to the server."""
+        self._stopped, con = True, self._con
+        if con is not None:
+            with suppress(Exception):
+                self._kill(self.where, con)
+            with suppress(Exception):
+                _cut(con)
+
     def drop(self) -> None:
         """Close the connection; the next statement opens another."""
         con, self._con = self._con, None
@@ -75,6 +85,8 @@ class Session:
     def watched(self) -> Iterator[Any]:
         """The connection, with a client that kills what the server's own limit did not stop."""
         con = self.connection()
+        if self._stopped:
+            raise SqlFailed("stopped", hint="ask again")
         late, done = threading.Event(), threading.Event()
 
         def stop() -> None:
