@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
@@ -77,11 +77,10 @@ class Dialect:
 
     def left_open(self, text: str) -> bool:
         """Whether the text, which is the whole file, ends inside quotation marks."""
-        last: list[str] = []
-        if self.quote and text.count(self.quote) % 2:
-            for last in self.reader(chain(io.StringIO(text, newline=""), [_LAST])):
-                pass
-        return bool(last) and last != [_LAST]
+        if not self.quote or text.count(self.quote) % 2 == 0:
+            return False
+        records = self.reader(chain(io.StringIO(text, newline=""), [_LAST]))
+        return next(iter(deque(records, maxlen=1))) != [_LAST]
 
     def record(self) -> dict[str, Any]:
         """The dialect as JSON values, for a table line's reader."""
