@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from stages.core.linking.kept import Kept
     from stages.core.model.cache import Cache, Entry, Exported
 
 WHERE = click.option(
@@ -80,7 +81,7 @@ def clear(
     older: float | None,
     everything: bool,
 ) -> None:
-    """Forget kept replies: those named, or with --all every one."""
+    """Forget kept replies: those named, or with --all every one, and all results of exploring."""
     from stages.core import diagnostics
     from stages.core.errors import UsageError
     from stages.core.model.cache import Exported
@@ -93,21 +94,28 @@ def clear(
     limit = time.time() - (older or 0) * DAY
     found = [e.key for e in _of(store, keys, model) if older is None or e.created < limit]
     gone = store.remove(found) if store else 0
+    results = _results(where, store)
+    also = everything and not (keys or model or older is not None)
+    told = f" and {results.forget()} results of exploring" if results and also else ""
     diagnostics.begin("winnow cache clear")
-    diagnostics.note(f"{gone} replies forgotten")
+    diagnostics.note(f"{gone} replies{told} forgotten")
 
 
 @cache.command()
 @WHERE
 def stats(where: Path | None) -> None:
-    """Say how many replies are kept, by model, and what they cost."""
+    """Say how many replies are kept, by model, and what they cost; and how many results."""
     from stages.core.model.listing import statistics
 
     store = _store(where)
     size = (
         sum(p.stat().st_size for p in store.path.parent.glob(f"{store.path.name}*")) if store else 0
     )
-    _print([statistics(_of(store, (), None), size)], None)
+    results = _results(where, store)
+    told = (
+        f"{results.count():,} results of exploring in {results.size():,} bytes\n" if results else ""
+    )
+    _print([statistics(_of(store, (), None), size), told], None)
 
 
 @cache.command()
@@ -148,6 +156,15 @@ def _store(where: Path | None) -> Cache | Exported | None:
             raise UsageError("no such cache", place=str(where))
         return None
     return open_store(place)
+
+
+def _results(where: Path | None, store: Cache | Exported | None) -> Kept | None:
+    """The results of exploring that are kept in the folder; an exported file has none."""
+    from stages.core.linking.kept import Kept
+    from stages.core.model.cache import Exported
+    from stages.core.model.options import cache_folder
+
+    return None if store is None or isinstance(store, Exported) else Kept(where or cache_folder())
 
 
 def _of(store: Cache | Exported | None, keys: Sequence[str], model: str | None) -> Iterator[Entry]:

@@ -88,9 +88,15 @@ def _folder(shelf: Shelf, folder: Path | None, root: Path | None, several: bool)
     """Where the files of a catalog go.
 
     Raises:
-        DataError: The catalog has no root, so there is no data to solve with.
+        DataError: The catalog has no root, so there is no data to solve with here.
     """
     base = root or (Path(shelf.catalog["root"]) if "root" in shelf.catalog else None)
+    if base is None and any("url" in table.get("source", {}) for table in shelf.records):
+        raise DataError(
+            "its tables lie on a server, which is queried in place; a solver reads files",
+            place=shelf.catalog["name"],
+            hint="ask with `winnow query`",
+        )
     if base is None or not base.is_dir():
         what = "the catalog has no data" if base is None else f"no folder {base}"
         raise DataError(what, place=shelf.catalog["name"], hint="scan the data, or give --root")

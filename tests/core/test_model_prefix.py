@@ -121,6 +121,15 @@ def test_batches_of_linking_differ_only_from_their_tables_on(
 
 
 @pytest.mark.parametrize("mode", ALL)
+def test_both_sides_of_pruning_share_the_tables_too(mode: Any) -> None:
+    model = Recorder()
+    asyncio.run(prune(LINKED, WIDE[:10], model=model, lang="en"))
+    assert {request.name for request in model.asked} == {"prune_negative", "prune_positive"}
+    shared = commonprefix([said(request, mode) for request in model.asked])  # noqa: RUF071
+    assert all(table["name"] in shared for table in WIDE[:10])
+
+
+@pytest.mark.parametrize("mode", ALL)
 def test_a_mended_reply_repeats_the_whole_of_what_was_asked(mode: Any) -> None:
     [request] = asked("en", rounds=1)
     before = messages(request, mode)

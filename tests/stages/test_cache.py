@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from stages.core.errors import NotCached
+from stages.core.linking.kept import Kept as Results
+from stages.core.linking.results import Tried
 from stages.core.model import ModelOptions
 from stages.core.model.cache import FILE
 from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
@@ -80,14 +82,29 @@ def test_clear_forgets_what_it_is_told_and_nothing_unasked(kept: Kept) -> None:
     assert "2 replies forgotten" in kept.cache("clear", "--model", "openai/test").err
     assert len(kept.keys()) == 1
     assert "0 replies forgotten" in kept.cache("clear", "--older", "1").err
-    assert "1 replies forgotten" in kept.cache("clear", "--all").err
+    assert "1 replies and 0 results of exploring forgotten" in kept.cache("clear", "--all").err
     assert kept.keys() == []
 
 
 def test_stats_counts_by_model(kept: Kept) -> None:
     lines = kept.cache("stats").out.decode().splitlines()
-    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
+    assert [line.split()[0] for line in lines] == ["1", "2", "3", "0"]
     assert "20 tokens in, 6 out, cost unknown  openai/test" in lines[1]
+
+
+def test_results_of_exploring_are_counted_and_forgotten_with_all_else(kept: Kept) -> None:
+    results = Results(kept.folder)
+    for state in ("a", "b"):
+        results.put("key", state, Tried("SELECT 1", None, "no", "SqlFailed"))
+    results.close()
+    last = kept.cache("stats").out.decode().splitlines()[-1]
+    assert last.startswith("2 results of exploring in ")
+    assert "0 results" not in kept.cache("clear", "--model", "openai/none").err
+    assert "2 results of exploring" in kept.cache("stats").out.decode()
+    done = kept.cache("clear", "--all")
+    assert "3 replies and 2 results of exploring forgotten" in done.err
+    assert results.get("key", None) is None
+    assert kept.cache("stats").out.decode().splitlines()[-1].startswith("0 results")
 
 
 def test_an_export_replays_offline_and_names_no_url(kept: Kept, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_columns_that_past_sql_uses_are_kept_and_raised() -> None:
     )
     asked = task("How many singers?")
     before, after = (
-        {(c["table"], c["name"]): c for c in built_in(asked, history=h)["columns"]}
+        {(c["table"], c["name"]): c for c in built_in(asked, history=h, recall=0.5)["columns"]}
         for h in (None, history)
     )
     assert not before.get(("singer", "age"), {"keep": False})["keep"]
@@ -273,7 +273,7 @@ def test_an_added_table_brings_its_keys_or_all_its_columns() -> None:
         ),
     ]
     for columns, expected in ((["qy"], {"zz_id", "qx", "qy"}), ([], {"zz_id", "qx", "qy"})):
-        made, _ = ask(lambda request, n, c=columns: choosing(("zz", c)), tables=tables, recall=0.5)
+        made, _ = ask(lambda request, n, c=columns: choosing(("zz", c)), tables=tables, recall=0.9)
         assert {c["name"] for c in made["columns"] if c["table"] == "zz" and c["keep"]} == expected
     assert {
         "left": "zz",

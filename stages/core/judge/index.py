@@ -153,18 +153,8 @@ def _index(
     values: dict[str, list[int]],
 ) -> Index:
     """Group what was drafted, and find the keys."""
-    n_terms, n_tables = len(draft.vocabulary), len(tables)
-    by_column = {
-        name: postings(draft.term[name], draft.doc[name], n_terms)
-        for name in ("cname", "cdesc", "value")
-    }
-    by_table = {
-        name: postings(draft.term[name], draft.doc[name], n_terms)
-        for name in ("dname", "tname", "tdesc")
-    } | {
-        name: postings(draft.term[name], owner[np.array(draft.doc[name], dtype=np.int64)], n_terms)
-        for name in by_column
-    }
+    n_tables = len(tables)
+    by_table, by_column = _lists(draft, owner)
     lengths = sum(
         (np.bincount(lists.doc, minlength=n_tables) for lists in by_table.values()),
         start=np.zeros(n_tables, dtype=np.int64),
@@ -172,9 +162,6 @@ def _index(
     keys = key_graph(tables)
     near = _near([table["name"] for table in tables], keys)
     names = tuple(table["name"] for table in tables)
-    spelled: dict[str, list[int]] = {}
-    for at, name in enumerate(columns):
-        spelled.setdefault(words.compact(name), []).append(at)
     start = np.zeros(n_tables + 1, dtype=np.int32)
     np.cumsum(np.bincount(owner, minlength=n_tables), out=start[1:])
     return Index(
@@ -188,7 +175,7 @@ def _index(
         table_terms=turned(by_table["tname"], n_tables),
         column_terms=turned(by_column["cname"], len(columns)),
         values={value: tuple(dict.fromkeys(found)) for value, found in values.items()},
-        spelled={name: tuple(found) for name, found in spelled.items()},
+        spelled=_spelled(columns),
         lengths=lengths.astype(np.int32),
         keys=keys,
         group=_groups(names, keys),
@@ -198,6 +185,31 @@ def _index(
         kin=_numbered(map(root, names)),
         kinds=kinds_of(tables),
     )
+
+
+def _lists(draft: _Draft, owner: Ints) -> tuple[dict[str, Postings], dict[str, Postings]]:
+    """Postings of all fields by table, and of columns' fields by column."""
+    n_terms = len(draft.vocabulary)
+    by_column = {
+        name: postings(draft.term[name], draft.doc[name], n_terms)
+        for name in ("cname", "cdesc", "value")
+    }
+    by_table = {
+        name: postings(draft.term[name], draft.doc[name], n_terms)
+        for name in ("dname", "tname", "tdesc")
+    } | {
+        name: postings(draft.term[name], owner[np.array(draft.doc[name], dtype=np.int64)], n_terms)
+        for name in by_column
+    }
+    return by_table, by_column
+
+
+def _spelled(columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Names without separators to the columns that have them."""
+    made: dict[str, list[int]] = {}
+    for at, name in enumerate(columns):
+        made.setdefault(words.compact(name), []).append(at)
+    return {name: tuple(found) for name, found in made.items()}
 
 
 def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:

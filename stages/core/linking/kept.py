@@ -71,6 +71,32 @@ class Kept:
         text = orjson.dumps(packed(tried)).decode()
         self._one("REPLACE INTO results VALUES (?, ?, ?, ?)", [key, state, time.time(), text])
 
+    def count(self) -> int:
+        """How many results are kept; no file is made where there is none.
+
+        Raises:
+            UsageError: The file cannot be used.
+        """
+        if self._db is None and not self.path.exists():
+            return 0
+        return int(self._one("SELECT count(*) FROM results", []) or 0)
+
+    def size(self) -> int:
+        """Bytes of the file and of what SQLite keeps beside it."""
+        return sum(part.stat().st_size for part in self.path.parent.glob(f"{self.path.name}*"))
+
+    def forget(self) -> int:
+        """Forget all results; how many there were.
+
+        Raises:
+            UsageError: The file cannot be used.
+        """
+        gone = self.count()
+        if gone:
+            self._one("DELETE FROM results", [])
+            self._one("VACUUM", [])
+        return gone
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:

@@ -13,6 +13,18 @@ Mode = Literal["schema", "tool", "json", "text"]
 OF_THE_FORM = re.compile(r"response_format|json_schema|structured.output|tool_choice|tools", re.I)
 """What providers say where no server of theirs takes the form of the call."""
 
+NO_SYSTEM = re.compile(
+    r"system role|does not support 'system'|roles? must alternate|developer instruction"
+    r"|system[^.]{0,30} not (supported|allowed|enabled)",
+    re.I,
+)
+"""What is said of a system message where the model's template knows none."""
+NO_TEMPERATURE = re.compile(
+    r"temperature[^.]{0,40}(not support|unsupported|deprecated)|unsupported[^.]{0,30}temperature",
+    re.I,
+)
+"""What reasoning models say of a temperature."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -70,7 +82,7 @@ class Failure(Exception):
     def of_the_request(self) -> bool:
         """Whether it speaks against this one request, not against the provider."""
         if self.status in (404, 500, 501):
-            return bool(OF_THE_FORM.search(self.what))
+            return bool(OF_THE_FORM.search(self.what) or NO_SYSTEM.search(self.what))
         return self.status in (400, 413, 422)
 
 

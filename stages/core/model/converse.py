@@ -8,7 +8,7 @@ from typing import Any
 
 from stages.core.errors import CallFailed, ReplyCut, ReplyInvalid
 from stages.core.model import modes, parse
-from stages.core.model.answer import Answer, Failure, Mode
+from stages.core.model.answer import NO_SYSTEM, NO_TEMPERATURE, Answer, Failure, Mode
 from stages.core.model.check import checker
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Reply, Request
@@ -22,15 +22,31 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 @dataclass
 class Settled:
-    """Which way of holding replies to their schema the provider takes, learnt by trying.
+    """What the provider takes, learnt by trying.
 
     Attributes:
-        mode: The way to try now.
+        mode: The way of holding replies to their schema to try now.
         proven: Whether a call came through with it.
+        system: Whether a system message may be sent.
+        temperature: Whether a temperature may be.
     """
 
     mode: Mode
     proven: bool = False
+    system: bool = True
+    temperature: bool = True
+
+    def learns(
+        self, refusal: str, messages: list[dict[str, str]], settings: dict[str, Any]
+    ) -> bool:
+        """Whether a refusal speaks of something in the call that the next one leaves out."""
+        if NO_SYSTEM.search(refusal) and any(part["role"] == "system" for part in messages):
+            self.system = False
+            return True
+        if NO_TEMPERATURE.search(refusal) and "temperature" in settings:
+            self.temperature = False
+            return True
+        return False
 
 
 @dataclass
@@ -131,10 +147,13 @@ class Conversation:
         while True:
             mode: Mode = ways[at]
             messages = modes.messages(self.request, mode) if said is None else said
-            form = modes.form(self.request, mode)
+            messages = messages if self.settled.system else modes.without_system(messages)
+            settings, form = self._settings(limit), modes.form(self.request, mode)
             try:
-                sent = await self.sender.send(messages, self._settings(limit), form, self.asking)
+                sent = await self.sender.send(messages, settings, form, self.asking)
             except Failure as refusal:
+                if self.settled.learns(refusal.what, messages, settings):
+                    continue
                 if at + 1 >= len(ways) or (self.settled.proven and self.settled.mode == mode):
                     raise self.sender.given_up(refusal) from None
                 at += 1
@@ -147,6 +166,7 @@ class Conversation:
     def _settings(self, limit: Mapping[str, int]) -> dict[str, Any]:
         own = self.request.temperature
         temperature = self.options.temperature if own is None else own
+        temperature = temperature if self.settled.temperature else None
         return {**limit} if temperature is None else {"temperature": temperature, **limit}
 
     def _note(self, sent: Sent, outcome: str) -> None:

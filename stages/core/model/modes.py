@@ -68,15 +68,26 @@ def strict(schema: Any) -> bool:
 
 
 def messages(request: Request, mode: Mode) -> list[dict[str, str]]:
-    """What is said; the schema is added to the first message where the provider does not see it.
+    """What is said; the schema is added to the last message where the provider does not see it.
 
-    The first message is the one that repeats, so the shared start of calls stays as long as
-    it was.
+    Calls that want different replies about the same then still share all that comes before.
     """
     said = [dict(message) for message in request.messages]
     if request.schema is not None and mode in WRITTEN and said:
-        said[0]["content"] = f"{said[0]['content']}\n\n{NOTE}{_compact(request.schema)}"
+        said[-1]["content"] = f"{said[-1]['content']}\n\n{NOTE}{_compact(request.schema)}"
     return said
+
+
+def without_system(said: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same for a model that knows no system role: the user says it first.
+
+    >>> without_system([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
+    [{'role': 'user', 'content': 'Be brief.\\n\\nWhy?'}]
+    """
+    if len(said) < 2 or said[0]["role"] != "system" or said[1]["role"] != "user":
+        return [{**part, "role": "user"} if part["role"] == "system" else part for part in said]
+    first = {"role": "user", "content": f"{said[0]['content']}\n\n{said[1]['content']}"}
+    return [first, *said[2:]]
 
 
 def mending(
