@@ -27,6 +27,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ def _limit(
     )
 
 
+def _time(_context: click.Context, _param: click.Parameter, given: str) -> str:
+    """The time of --clock as the sandbox writes it."""
+    try:
+        return datetime.fromisoformat(given).strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is no time like {_DEFAULT.clock}") from None
+
+
 LIMITS = (
     _limit("rows", "Most rows to show.", least=0),
     _limit("cell", "Most characters of a cell."),
@@ -74,7 +83,8 @@ LIMITS = (
         default=_DEFAULT.clock,
         show_default=True,
         metavar="TIME",
-        help="What now() and current_date say, UTC.",
+        callback=_time,
+        help="What now() and current_date say, UTC: YYYY-MM-DD, HH:MM:SS after it or not.",
     ),
 )
 
@@ -169,7 +179,8 @@ def _answers(place: str, sql: str, options: Mapping[str, Any]) -> list[Answer]:
     with Database(
         catalog, tables, limits=limits, root=options["root"], progress=_loading()
     ) as database:
-        word, _, rest = sql.strip().rstrip(";").partition(" ")
+        word, *after = sql.strip().rstrip(";").split(None, 1) or [""]
+        rest = "".join(after)
         if word == "\\tables":
             return [database.tables()]
         if word == "\\schema":

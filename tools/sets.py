@@ -108,7 +108,7 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
         len(tables),
         match.candidates,
         kind,
-        columns_of(case, match, tables, gold, features["p"]),
+        columns_of(case, match, gold, features["p"]),
         names,
     )
 
@@ -116,7 +116,6 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
 def columns_of(
     case: Case,
     match: Match,
-    tables: Sequence[Table],
     gold: np.ndarray[Any, Any],
     first: np.ndarray[Any, Any],
 ) -> Columns:
@@ -131,8 +130,7 @@ def columns_of(
     rows = columns.rows_of(match, places)[:400]
     scores = np.zeros(len(match.index.names), dtype=np.float32)
     scores[match.candidates] = first
-    keys = columns.key_columns(match, tables, places)
-    features = columns.column_features(match, rows, scores, tables, keys)
+    features = columns.column_features(match, rows, scores)
     wanted = {(table.lower(), name.lower()) for table, name in case.gold_columns}
     names = [
         (match.index.names[match.index.column_table[c]].lower(), match.index.columns[c].lower())

@@ -90,3 +90,13 @@ def test_values_without_data_are_an_error(data: Any) -> None:
     task: Any = {"kind": "task", "task_id": "t", "question": "How many?"}
     with pytest.raises(DataError, match="--values needs data"):
         asyncio.run(link(task, data[1], values=True))  # type: ignore[arg-type]
+
+
+def test_a_table_on_a_server_keeps_its_examples_and_is_not_read() -> None:
+    column: Any = {"name": "a", "type": "VARCHAR", "examples": ["x"]}
+    table: Any = {"kind": "table", "name": "t", "columns": [column],
+                  "source": {"kind": "mysql", "url": "mysql://u@127.0.0.1:1/d"}}  # fmt: skip
+    with Database({"kind": "catalog", "v": 1, "id": "c", "name": "c"}, [table]) as database:
+        filled, notes = with_values([table], database)
+    assert filled == [table]
+    assert notes == ()

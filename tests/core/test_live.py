@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import CancelledError
+
 import pytest
 
 from stages.core.lines import Library
@@ -36,6 +40,27 @@ def test_one_data_for_all_tasks_of_a_catalog(lines, tmp_path):
 def test_a_catalog_without_data_has_none(lines):
     (asked,) = asked_of(lines.replace(b'"source":', b'"was_source":'))
     assert Live({"no_cache": True}).of(asked) is None
+
+
+def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_path):
+    (asked,) = asked_of(lines)
+    found, start = [], time.monotonic()
+
+    def ask(data):
+        try:
+            found.append(data.tried("SELECT count(*) FROM range(1000000) a, range(1000000) b"))
+        except CancelledError as error:
+            found.append(error)
+
+    with pytest.raises(KeyboardInterrupt), live({"cache": str(tmp_path)}) as opened:
+        thread = threading.Thread(target=ask, args=[opened.of(asked)])
+        thread.start()
+        time.sleep(1)
+        raise KeyboardInterrupt
+    thread.join()
+    assert time.monotonic() - start < 10
+    assert isinstance(found[0], CancelledError)
+    assert Live({"cache": str(tmp_path)}).ways.kept.count() == 0
 
 
 def test_only_the_latest_catalogs_stay_awake(lines, tmp_path):

@@ -111,7 +111,8 @@ def test_an_option_that_is_none_is_not_shown_whole() -> None:
     [
         ("api_key", True), ("azure_ad_token", True), ("aws_secret_access_key", True), ("headers", True),
         ("extra_headers", True), ("vertex_credentials", True), ("password", True),
-        ("max_tokens", False), ("max_completion_tokens", False), ("top_k", False),
+        ("Authorization", True), ("authKey", True), ("aws_access_key_id", True), ("apikey", True),
+        ("eos_token_id", False), ("max_tokens", False), ("max_completion_tokens", False), ("top_k", False),
         ("monkey", False), ("reasoning_effort", False),
     ],
 )  # fmt: skip

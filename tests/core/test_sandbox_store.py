@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from concurrent.futures import CancelledError
 
 import duckdb
 import pytest
@@ -210,6 +211,28 @@ def test_a_database_is_shared_between_threads(root, tmp_path):
     assert sorted(found) == [("dept", 3)] * 4 + [("employees", 4)] * 4
 
 
+SLOW = "SELECT count(*) FROM range(1000000) a, range(1000000) b, dept"
+
+
+def load_slowly(con, root, line, target):
+    con.execute(f'CREATE TABLE "{target}" AS {SLOW.removesuffix(", dept")}')
+
+
+@pytest.mark.parametrize("loader", [load, load_slowly])
+def test_what_runs_is_stopped_from_another_thread(root, tmp_path, loader):
+    catalog = {"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(root)}
+    made = Database(catalog, [DEPT], cache=tmp_path / "cache", load=loader)
+    threading.Timer(0.7, made.stop).start()
+    start = time.monotonic()
+    with pytest.raises(CancelledError):
+        made.query(SLOW)
+    made.close()
+    assert time.monotonic() - start < 10
+    with pytest.raises(CancelledError):
+        made.query("SELECT 1")
+    assert loader is load or list((tmp_path / "cache").iterdir()) == []
+
+
 def line(name, *aliases):
     return table(name, f"{name}.csv", [], aliases=list(aliases))
 
@@ -236,6 +259,11 @@ NAMES = Names(
 def test_a_spelling_is_one_table_or_none(parts, wanted):
     found, _ = NAMES.find(parts)
     assert (found and found["name"]) == wanted
+
+
+def test_the_nearest_names_are_as_near_as_is_asked_for():
+    assert nearest("read_text", ["greatest", "read"], close=75) == ""
+    assert nearest("read_text", ["greatest", "length"], close=50) == "greatest"
 
 
 def test_the_nearest_names():

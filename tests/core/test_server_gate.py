@@ -156,3 +156,31 @@ def test_a_statement_goes_where_its_tables_are(sql, url):
     assert route(sql, None, names) == url
     with pytest.raises(SqlRefused, match="different places"):
         route("SELECT * FROM local, customers", None, names)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 'now'::timestamp",
+        "SELECT timestamp ' Today'",
+        "SELECT CAST('yesterday' AS date)",
+        "SELECT date_trunc('day', 'tomorrow')",
+        "SELECT user",
+        "SELECT current_role FROM customers",
+        "SELECT customers.ctid FROM customers",
+        "SELECT xmin FROM customers",
+    ],
+)
+def test_words_that_tell_the_time_the_role_or_the_place_of_a_row(sql):
+    with pytest.raises(SqlRefused):
+        sent(sql)
+
+
+def test_a_column_called_user_is_no_question_about_the_role():
+    names = Names([table("log", "public", "user", "day")])
+    assert sent("SELECT user FROM log", names=names).startswith('SELECT "user" FROM')
+    assert sent("WITH x AS (SELECT 1 AS user) SELECT x.user FROM x").endswith('x."user" FROM x')
+
+
+def test_a_text_that_says_today_stays_a_text():
+    assert "'today'" in sent("SELECT id FROM customers WHERE id = 'today'")

@@ -64,6 +64,16 @@ def test_errors_do_not_tell_a_password(shop_server, command):
         quiet_about_it(done)
 
 
+def test_a_scaffold_over_a_server_says_how_it_is_asked(shop_server, tmp_path):
+    lines = tmp_path / "scan.jsonl"
+    run("scan", shop_server.url(), "--no-sample", "-o", str(lines), env=KNOWN)
+    done = run("scaffold", str(lines), "-o", str(tmp_path / "out"), env=KNOWN)
+    assert done.status == 1
+    assert "on a server, which is queried in place" in done.err
+    assert "winnow query" in done.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_schemas_and_patterns(pg_shop):
     done = run(
         "scan", pg_shop.url(), "--schemas", "hr", "--exclude", "lines", "--no-sample", env=KNOWN

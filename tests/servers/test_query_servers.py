@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from decimal import Decimal
 
@@ -144,6 +146,29 @@ def test_the_clock_stands(shop_server, open_database):
     answer = open_database(shop_server).query("SELECT current_date, now()")
     assert answer.rows[0][0] == "2026-01-01"
     assert answer.rows[0][1].startswith("2026-01-01 00:00:00")
+
+
+def test_a_long_recursion_is_not_cut(shop_server, open_database):
+    sql = (
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+        "SELECT count(*) FROM n"
+    )
+    assert open_database(shop_server).query(sql).rows == ((3000,),)
+
+
+def test_a_running_statement_is_stopped_from_another_thread(shop_server, open_database):
+    database = open_database(shop_server, seconds=30)
+    database.query("SELECT 1")
+    timer = threading.Timer(0.5, database.stop)
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(CancelledError):
+        database.query("SELECT count(*) FROM customers a, customers b, customers c, customers d")
+    timer.join()
+    database.close()
+    assert time.monotonic() - start < 5
+    with pytest.raises(CancelledError):
+        database.query("SELECT 1")
 
 
 BOMBS = {

@@ -29,13 +29,12 @@ def has_han(text: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def lexicon() -> dict[str, tuple[str, ...]]:
-    """Chinese word to English words, the likeliest first."""
+def lexicon() -> dict[str, str]:
+    """Chinese word to English words, the likeliest first, with commas between them."""
     if not _FILE.exists():
         return {}
     with gzip.open(_FILE, "rt", encoding="utf-8") as lines:
-        rows = (line.rstrip("\n").split("\t") for line in lines if "\t" in line)
-        return {row[0]: tuple(row[1].split(",")) for row in rows}
+        return dict(line.split("\t", 1) for line in lines.read().split("\n") if line)
 
 
 @lru_cache(maxsize=50_000)
@@ -46,7 +45,7 @@ def cut(run: str) -> tuple[str, ...]:
     return min((back, ahead), key=lambda words: (len(words), sum(len(w) == 1 for w in words)))
 
 
-def _ahead(run: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _ahead(run: str, known: dict[str, str]) -> tuple[str, ...]:
     """Longest match from the left."""
     words: list[str] = []
     at = 0
@@ -59,7 +58,7 @@ def _ahead(run: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _back(run: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _back(run: str, known: dict[str, str]) -> tuple[str, ...]:
     """Longest match from the right."""
     words: list[str] = []
     at = len(run)
@@ -72,4 +71,5 @@ def _back(run: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 def translations(word: str) -> tuple[str, ...]:
     """English words for a Chinese word, the likeliest first; empty where unknown."""
-    return lexicon().get(word, ())
+    found = lexicon().get(word)
+    return tuple(found.split(",")) if found else ()

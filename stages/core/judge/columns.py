@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import trees
 from stages.core.judge.features import column_scores, rank_of
-from stages.core.judge.kinds import KINDS, column_kinds
+from stages.core.judge.kinds import KINDS
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
-
-if TYPE_CHECKING:
-    from stages.core.records import Table
 
 #: Tables whose columns are judged at least, where there are so many.
 MOST_TABLES = 15
@@ -27,8 +23,9 @@ def judged_tables(match: Match, scores: Floats, kept: NDArray[np.bool_]) -> Ints
     """Places (among the candidates) of the tables whose columns are judged: the kept and the best."""
     own = scores[match.candidates]
     best = np.argsort(-own, kind="stable")[:MOST_TABLES]
-    chosen = np.union1d(best, np.flatnonzero(kept[match.candidates]))
-    return chosen.astype(np.int32)
+    chosen = kept[match.candidates]
+    chosen[best] = True
+    return np.flatnonzero(chosen).astype(np.int32)
 
 
 def rows_of(match: Match, places: Ints) -> Ints:
@@ -37,32 +34,26 @@ def rows_of(match: Match, places: Ints) -> Ints:
     return np.concatenate([*parts, np.zeros(0, dtype=np.int64)]).astype(np.int32)
 
 
-def judged_columns(
-    match: Match, places: Ints, scores: Floats, keys: frozenset[int], met: Collection[int]
-) -> Ints:
+def judged_columns(match: Match, places: Ints, scores: Floats, met: NDArray[np.bool_]) -> Ints:
     """All columns of the likeliest of these tables; of the others, keys and the best met."""
     order = places[np.argsort(-scores[match.candidates[places]], kind="stable")]
     whole, rest = rows_of(match, np.sort(order[:MOST_TABLES])), rows_of(match, order[MOST_TABLES:])
     if not rest.size:
         return whole
-    known = np.fromiter({*met, *match.exact, *match.spelled}, dtype=np.int64)
-    some = rest[
-        np.isin(rest, known) | np.isin(match.columns[rest], np.fromiter(keys, dtype=np.int64))
-    ]
+    known = met | match.index.is_key[match.columns]
+    known[[*match.exact, *match.spelled]] = True
+    some = rest[known[rest]]
     if len(some) > MOST_COLUMNS:
         some = some[np.argsort(-column_scores(match)[some], kind="stable")[:MOST_COLUMNS]]
     return np.concatenate([whole, np.sort(some)]).astype(np.int32)
 
 
-def column_features(
-    match: Match, rows: Ints, scores: Floats, tables: Sequence[Table], keys: frozenset[int]
-) -> dict[str, Floats]:
+def column_features(match: Match, rows: Ints, scores: Floats) -> dict[str, Floats]:
     """Features of candidate columns by name, each float32 [rows].
 
     Args:
         rows: Columns, by place among the candidates' columns.
         scores: Probabilities of all tables, float32 [T].
-        keys: Columns (by number in the index) that keys run over.
     """
     index, columns = match.index, match.columns[rows]
     top = float(match.idf.max(initial=0.0)) or 1.0
@@ -79,20 +70,24 @@ def column_features(
         "in_table": _share_in(name_score, owner, len(index.names)),
         "everywhere": name_score / max(float(name_score.max(initial=0.0)), 1e-9),
         "rank": rank_of(name_score),
-        "value_whole": np.isin(rows, list(match.exact)).astype(np.float32),
-        "spelled": np.isin(rows, list(match.spelled)).astype(np.float32),
+        "value_whole": _flags(match.exact, len(match.columns))[rows],
+        "spelled": _flags(match.spelled, len(match.columns))[rows],
         "any_spelled": np.full(len(rows), float(len(match.spelled) > 0)),
-        "key": np.isin(columns, list(keys)).astype(np.float32),
+        "key": index.is_key[columns].astype(np.float32),
         "first": (columns == index.column_start[owner]).astype(np.float32),
         "place": np.log1p(columns - index.column_start[owner]),
         "n_columns": np.log1p(np.diff(index.column_start)[owner]),
         "table": scores[owner],
         "table_rank": rank_of(scores)[owner],
     }
-    return {
-        k: np.asarray(v, dtype=np.float32)
-        for k, v in (made | _kinds(match, columns, tables)).items()
-    }
+    return {k: np.asarray(v, dtype=np.float32) for k, v in (made | _kinds(match, columns)).items()}
+
+
+def _flags(marked: Collection[int], n: int) -> Floats:
+    """1 at the marked places, else 0."""
+    made = np.zeros(n, dtype=np.float32)
+    made[list(marked)] = 1.0
+    return made
 
 
 def _share_in(score: Floats, owner: Ints, n_tables: int) -> Floats:
@@ -103,16 +98,10 @@ def _share_in(score: Floats, owner: Ints, n_tables: int) -> Floats:
     return made
 
 
-def _kinds(match: Match, columns: Ints, tables: Sequence[Table]) -> dict[str, Floats]:
+def _kinds(match: Match, columns: Ints) -> dict[str, Floats]:
     """What kind of thing each column holds, beside what the question's form asks for."""
-    index = match.index
-    flags = np.zeros((len(KINDS), len(columns)), dtype=np.float32)
-    for at, column in enumerate(columns):
-        table = int(index.column_table[column])
-        record = tables[table]["columns"][int(column - index.column_start[table])]
-        for kind in column_kinds(record["name"], record["type"]):
-            flags[KINDS.index(kind), at] = 1.0
-    made = {f"is_{kind}": flags[at] for at, kind in enumerate(KINDS)}
+    bits = match.index.column_kinds[columns]
+    made = {f"is_{kind}": ((bits >> at) & 1).astype(np.float32) for at, kind in enumerate(KINDS)}
     form = match.question.form
     made["q_people"] = np.full(len(columns), float(len(match.question.named)))
     for kind in ("date", "year", "average", "total", "person", "place", "most", "count"):
@@ -120,33 +109,12 @@ def _kinds(match: Match, columns: Ints, tables: Sequence[Table]) -> dict[str, Fl
     return made
 
 
-def column_probabilities(
-    match: Match, rows: Ints, scores: Floats, tables: Sequence[Table], keys: frozenset[int]
-) -> Floats:
+def column_probabilities(match: Match, rows: Ints, scores: Floats) -> Floats:
     """Calibrated probabilities of candidate columns, float32 [rows]."""
-    features = column_features(match, rows, scores, tables, keys)
+    features = column_features(match, rows, scores)
     held = trees.model("columns")
     if held is not None:
         return held.probabilities(features)
     own = 0.1 + features["name_score"] + 0.5 * features["spelled"] + 0.3 * features["key"]
     made: Floats = np.minimum(own, 1.0) * scores[match.index.column_table[match.columns[rows]]]
     return made
-
-
-def key_columns(match: Match, tables: Sequence[Table], places: Ints) -> frozenset[int]:
-    """Columns, by number, that the keys of these tables run over."""
-    index = match.index
-    inside = {index.names[match.candidates[at]]: int(match.candidates[at]) for at in places}
-    wanted: set[tuple[int, str]] = set()
-    for edge in index.keys.edges:
-        for name, columns in ((edge.left, edge.left_columns), (edge.right, edge.right_columns)):
-            if name in inside:
-                wanted.update((inside[name], column.lower()) for column in columns)
-    for table in inside.values():
-        wanted.update((table, name.lower()) for name in tables[table].get("primary_key", ()))
-    return frozenset(
-        column
-        for table in inside.values()
-        for column in range(int(index.column_start[table]), int(index.column_start[table + 1]))
-        if (table, index.columns[column].lower()) in wanted
-    )

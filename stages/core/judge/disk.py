@@ -23,9 +23,19 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 3
+FORMAT = 4
 _LISTS = ("by_table", "by_column")
-_ARRAYS = ("column_table", "column_start", "lengths", "group", "family", "kin", "kinds")
+_ARRAYS = (
+    "column_table",
+    "column_start",
+    "lengths",
+    "group",
+    "family",
+    "kin",
+    "kinds",
+    "column_kinds",
+    "is_key",
+)
 
 
 def key_of(tables: Sequence[Table]) -> str:

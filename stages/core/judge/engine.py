@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.judge import cut, explain, fuse
+from stages.core.judge import bridge, cut, explain, fuse
+from stages.core.judge.calm import calm
 from stages.core.judge.match import Match, meet
 from stages.core.judge.postings import Floats
 from stages.core.judge.question import read
@@ -28,14 +29,30 @@ def decide(
     index_dir: Path | None,
 ) -> Judgment:
     """See `judge`."""
+    with calm():
+        return _decided(task, tables, recall, without, history, rules, index_dir)
+
+
+def _decided(
+    task: Task,
+    tables: Sequence[Table],
+    recall: float,
+    without: frozenset[str],
+    history: History | None,
+    rules: Rules | None,
+    index_dir: Path | None,
+) -> Judgment:
+    """The chain."""
     match = matched(task, tables, without, index_dir)
     scores = table_scores(match, without)
     if history is not None and "co-occurrence" not in without:
         scores = fuse.lifted(scores, match.index.names, history)
     kept = cut.keep(scores, recall)
+    if "neighbour" not in without:
+        kept = bridge.joined(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
-    return explained.judgment(kept, tables, effect)
+    return explained.judgment(kept, effect)
 
 
 def matched(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.judge import chinese, segment, synonyms, words
+from stages.core.judge.bucket import Bucket
 from stages.core.judge.question import Unit
 
 #: What a synonym's likeness is worth; synonyms count only for words that no name holds.
@@ -79,8 +80,8 @@ class Vocabulary:
 
     number: Mapping[str, int]
     named: frozenset[int] = frozenset()
-    short: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    odd: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    short: dict[str, Bucket] = field(default_factory=lambda: defaultdict(Bucket))
+    odd: dict[str, Bucket] = field(default_factory=lambda: defaultdict(Bucket))
     long: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     han: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     english: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -100,9 +101,9 @@ def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabula
                 made.english[words.stem(word)].append((term, 0.9 - 0.1 * rank))
         elif term.isalpha():
             if 2 <= len(term) <= _LONGEST_SHORT and common.get(term, 99.0) > 9.0:
-                made.short[term[0]].append(term)
-            if 4 <= len(term) <= 9 and term not in common and not synonyms.of(term):
-                made.odd[term[0]].append(term)
+                made.short[term[0]].terms.append(term)
+            if 4 <= len(term) <= 9 and term not in common and not synonyms.known(term):
+                made.odd[term[0]].terms.append(term)
             if len(term) >= 5:
                 made.long[term[:4]].append(term)
     return made
@@ -137,7 +138,9 @@ def _joined(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int
     for at, (left, right) in enumerate(itertools.pairwise(units)):
         first, second = left.text.lower(), right.text.lower()
         if first.isalpha() and second.isalpha() and first.isascii() and second.isascii():
-            for term in known.odd[first[0]]:
+            shorter = (_USUAL.get(words.stem(word), ()) for word in (first, second))
+            letters = "".join((first, second, *itertools.chain(*shorter)))
+            for term in known.odd[first[0]].made_of(letters, second[0]):
                 if joins(term, first, second):
                     yield at, known.number[term]
 
@@ -200,7 +203,9 @@ def _variants(term: str, text: str, known: Vocabulary, soft: bool) -> Iterable[t
     yield from ((short, ABBREVIATION) for short in _USUAL.get(term, ()))
     word = text.lower() if text.isascii() else term
     if len(term) >= 4:
-        yield from ((s, ABBREVIATION) for s in known.short[term[0]] if abbreviates(s, word))
+        yield from (
+            (s, ABBREVIATION) for s in known.short[term[0]].made_of(word) if abbreviates(s, word)
+        )
     if len(term) >= 5:
         yield from (
             (s, PREFIX) for s in known.long[term[:4]] if s.startswith(term) or term.startswith(s)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import columns, cut
 from stages.core.judge.match import Match
-from stages.core.judge.postings import Floats
+from stages.core.judge.postings import Floats, Ints
 from stages.core.judge.types import (
     Evidence,
     EvidenceType,
@@ -20,9 +18,6 @@ from stages.core.judge.types import (
     RankedTable,
     RuleEffect,
 )
-
-if TYPE_CHECKING:
-    from stages.core.records import Table
 
 #: Words of one piece of evidence; neighbours named; likeness below which a match says nothing.
 MOST_WORDS, MOST_NEAR, LEAST = 5, 3, 0.3
@@ -57,25 +52,26 @@ class Explainer:
         self.number = {name: at for at, name in enumerate(self.index.names)}
         self.top_idf = float(match.idf.max(initial=0.0)) or 1.0
 
-    def judgment(
-        self, kept: NDArray[np.bool_], tables: Sequence[Table], effect: RuleEffect | None
-    ) -> Judgment:
+    def judgment(self, kept: NDArray[np.bool_], effect: RuleEffect | None) -> Judgment:
         """Everything in rank order; rules have the last word."""
         kept, scores = kept.copy(), self.scores.copy()
         ruled = self._ruled(kept, scores, effect)
         order = np.lexsort((np.arange(len(scores)), -scores, ~kept))
+        matched = self._matched()
         ranked = tuple(
             RankedTable(
                 self.index.names[at],
-                round(float(scores[at]), 4),
-                bool(kept[at]),
-                self._table_evidence(int(at), ruled),
+                round(score, 4),
+                keep,
+                self._table_evidence(at, ruled, matched),
             )
-            for at in order
+            for at, score, keep in zip(
+                order.tolist(), scores[order].tolist(), kept[order].tolist(), strict=True
+            )
         )
         names = [table.name for table in ranked if table.keep]
         edges = () if "key" in self.without else self.index.keys.between(names)
-        ranked_columns = tuple(self._columns(kept, tables, effect))
+        ranked_columns = tuple(self._columns(kept, effect))
         return Judgment(ranked, ranked_columns, edges, n_columns=len(self.index.columns))
 
     def _ruled(
@@ -94,37 +90,44 @@ class Explainer:
                     ruled[at] = Evidence("rule", (name,), 1.0 if add else -1.0)
         return ruled
 
-    def _table_evidence(self, at: int, ruled: dict[int, Evidence]) -> tuple[Evidence, ...]:
+    def _table_evidence(
+        self, at: int, ruled: dict[int, Evidence], matched: dict[int, list[Evidence]]
+    ) -> tuple[Evidence, ...]:
         """All evidence of one table, the heaviest first."""
         found = [ruled[at]] if at in ruled else []
         if at in self.local:
             whole = list(self._values(self.local[at]))
             kinds = {item.type for item in whole if item.type == "value"}
-            found += [item for item in self._matched(at) if item.type not in kinds]
+            found += [item for item in matched.get(at, ()) if item.type not in kinds]
             found += whole
             found += self._near(at)
         return tuple(sorted(found, key=lambda item: (-abs(item.weight), item.type)))
 
-    def _matched(self, at: int) -> Iterator[Evidence]:
-        """Words met by the table's names and descriptions."""
-        match = self.match
-        by_kind: dict[EvidenceType, dict[str, float]] = defaultdict(dict)
-        for field, matrix in match.table.items():
-            for unit in np.flatnonzero(matrix[:, at] > LEAST):
-                word, origin = match.question.units[unit].text, match.question.units[unit].origin
-                kind = "glossary" if origin == "glossary" else _KIND[field]
-                weight = float(matrix[unit, at] * match.idf[unit])
-                by_kind[kind][word] = max(by_kind[kind].get(word, 0.0), weight)
+    def _matched(self) -> dict[int, list[Evidence]]:
+        """Words met by each candidate's names and descriptions."""
+        match, units = self.match, self.match.question.units
         total = float(match.idf.sum()) or 1.0
-        for kind, words in by_kind.items():
-            best = sorted(words, key=lambda word: (-words[word], word))[:MOST_WORDS]
-            yield Evidence(kind, tuple(best), round(sum(words.values()) / total, 2))
+        met: dict[int, dict[EvidenceType, dict[str, float]]] = {}
+        for field, matrix in match.table.items():
+            own = matrix[:, match.candidates].T
+            places, rows = np.nonzero(own > LEAST)
+            weights = (own[places, rows] * match.idf[rows]).tolist()
+            tables = match.candidates[places].tolist()
+            for at, row, weight in zip(tables, rows.tolist(), weights, strict=True):
+                unit = units[row]
+                kind = "glossary" if unit.origin == "glossary" else _KIND[field]
+                words = met.setdefault(at, {}).setdefault(kind, {})
+                words[unit.text] = max(words.get(unit.text, 0.0), weight)
+        return {
+            at: [_heaviest(kind, words, total) for kind, words in kinds.items()]
+            for at, kinds in met.items()
+        }
 
     def _values(self, local: int) -> Iterator[Evidence]:
         """Whole values seen in the table, and names spelled as its columns are."""
         begin, end = self.match.starts[local], self.match.starts[local + 1]
         for hits, kind in ((self.match.exact, "value"), (self.match.spelled, "name")):
-            inside = [(at, hits[at]) for at in hits if begin <= at < end]
+            inside = [(at, hits[at]) for at in hits if begin <= at < end] if hits else []
             if inside:
                 words = tuple(dict.fromkeys(word for _, word in inside))[:MOST_WORDS]
                 note = self.index.columns[self.match.columns[inside[0][0]]]
@@ -142,51 +145,61 @@ class Explainer:
             yield Evidence(kind, names, round(0.3 * float(self.scores[strong[0]]), 2))
 
     def _columns(
-        self, kept: NDArray[np.bool_], tables: Sequence[Table], effect: RuleEffect | None
+        self, kept: NDArray[np.bool_], effect: RuleEffect | None
     ) -> Iterator[RankedColumn]:
         """Columns of kept tables that are kept or have evidence, and others with evidence."""
         places = columns.judged_tables(self.match, self.scores, kept)
-        keys = columns.key_columns(self.match, tables, places)
-        met = self._met_columns()
-        rows = columns.judged_columns(self.match, places, self.scores, keys, met)
-        chances = columns.column_probabilities(self.match, rows, self.scores, tables, keys)
+        rows = columns.judged_columns(self.match, places, self.scores, self._any_met())
+        chances = columns.column_probabilities(self.match, rows, self.scores)
+        met = self._met_columns(rows)
         limit = cut.column_limit(self.recall, len(self.index.names))
         ruled = _ruled_columns(effect)
         # No column is likelier than its table; whether to keep it is asked as if the table is kept.
         owners = self.index.column_table[self.match.columns[rows]]
         bounded = np.minimum(chances, self.scores[owners])
-        for at in np.argsort(-bounded, kind="stable"):
-            row, chance = int(rows[at]), float(chances[at])
-            column = int(self.match.columns[row])
-            table, name = int(self.index.column_table[column]), self.index.columns[column]
-            key = column in keys
-            keep = bool(kept[table]) and (chance >= limit or key)
+        order = np.argsort(-bounded, kind="stable")
+        held = self.match.columns[rows]
+        keys = self.index.is_key[held]
+        keeps = kept[owners] & ((chances >= np.float64(limit)) | keys)
+        each = (part[order].tolist() for part in (rows, held, owners, keys, keeps, bounded))
+        for row, column, table, key, keep, likely in zip(*each, strict=True):
+            name = self.index.columns[column]
             evidence = self._column_evidence(row, met.get(row, ()))
             if key:
                 evidence = (*evidence, Evidence("key", (name,), 0.3))
-            if (self.index.names[table], name) in ruled:
+            if ruled and (self.index.names[table], name) in ruled:
                 keep = ruled[self.index.names[table], name]
                 evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
-                score = round(float(bounded[at]), 4)
-                yield RankedColumn(self.index.names[table], name, score, keep, evidence)
+                yield RankedColumn(self.index.names[table], name, round(likely, 4), keep, evidence)
 
-    def _met_columns(self) -> dict[int, list[tuple[str, int]]]:
-        """Candidate columns that units meet: by which field and unit."""
-        weight = (self.match.idf > 0)[:, None]
-        met: dict[int, list[tuple[str, int]]] = {}
+    def _any_met(self) -> NDArray[np.bool_]:
+        """Whether any unit meets each candidate column."""
+        units = self.match.idf > 0
+        parts = [(matrix[units] > LEAST).any(axis=0) for matrix in self.match.column.values()]
+        made: NDArray[np.bool_] = np.logical_or.reduce(parts)
+        return made
+
+    def _met_columns(self, rows: Ints) -> dict[int, list[tuple[str, int, float]]]:
+        """Which of these columns units meet: by which field and unit, and how much that weighs."""
+        idf = self.match.idf.astype(np.float64)
+        met: dict[int, list[tuple[str, int, float]]] = {}
         for field, matrix in self.match.column.items():
-            units, places = np.nonzero((matrix > LEAST) & weight)
-            for unit, place in zip(units.tolist(), places.tolist(), strict=True):
-                met.setdefault(place, []).append((field, unit))
+            own = matrix[:, rows]
+            units, places = np.nonzero((own > LEAST) & (idf > 0)[:, None])
+            weights = (own[units, places].astype(np.float64) * idf[units]).tolist()
+            held = rows[places].tolist()
+            for unit, place, weight in zip(units.tolist(), held, weights, strict=True):
+                met.setdefault(place, []).append((field, unit, weight))
         return met
 
-    def _column_evidence(self, c: int, met: Sequence[tuple[str, int]]) -> tuple[Evidence, ...]:
+    def _column_evidence(
+        self, c: int, met: Sequence[tuple[str, int, float]]
+    ) -> tuple[Evidence, ...]:
         """Evidence of one candidate column; a value or a spelled-out name stands for its words."""
         match = self.match
         words: dict[EvidenceType, dict[str, float]] = {}
-        for field, unit in met:
-            weight = float(match.column[field][unit, c]) * float(match.idf[unit])
+        for field, unit, weight in met:
             words.setdefault(_KIND[field], {})[match.question.units[unit].text] = weight
         found = {
             kind: Evidence(
@@ -199,6 +212,12 @@ class Explainer:
         if c in match.spelled:
             found["name"] = Evidence("name", (match.spelled[c],), 1.0, "spelled out")
         return tuple(found.values())
+
+
+def _heaviest(kind: EvidenceType, words: dict[str, float], total: float) -> Evidence:
+    """The words that weigh most, for one kind of evidence."""
+    best = sorted(words, key=lambda word: (-words[word], word))[:MOST_WORDS]
+    return Evidence(kind, tuple(best), round(sum(words.values()) / total, 2))
 
 
 def _ruled_columns(effect: RuleEffect | None) -> dict[tuple[str, str], bool]:

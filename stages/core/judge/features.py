@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stages.core.judge.kinds import KINDS
-from stages.core.judge.match import Match, completeness, strongest
+from stages.core.judge.match import Match, completeness
 from stages.core.judge.postings import Floats, Ints, Postings, counted
 
 #: Likeness from which a match is the word itself and no variant; from which it says anything.
@@ -27,7 +27,7 @@ def table_features(match: Match) -> dict[str, Floats]:
     exact = {name: np.where(own[name] > EXACT, 1.0, 0.0) for name in ("tname", "cname")}
     made["tname_exact"] = match.idf @ exact["tname"] / total
     made["names_exact"] = match.idf @ np.maximum(exact["tname"], exact["cname"]) / total
-    best = strongest(own)
+    best = match.best[:, cand]
     made["any_cover"] = match.idf @ best / total
     made["any_best"] = (match.idf[:, None] * best).max(axis=0, initial=0.0) / (
         float(match.idf.max(initial=0.0)) or 1.0
@@ -80,7 +80,7 @@ def heads(names: Postings, docs: Ints, met: Floats) -> Floats:
 
 def _share(match: Match, best: Floats, total: float) -> Floats:
     """How much of the question only this table explains: units split among the tables they meet."""
-    everywhere = strongest(match.table) ** 2
+    everywhere = match.best**2
     split = best**2 / np.maximum(everywhere.sum(axis=1, keepdims=True), 1e-9)
     made: Floats = match.idf @ split / total
     return made
@@ -139,7 +139,7 @@ def _group(match: Match) -> dict[str, Floats]:
     """How well the database that a table belongs to explains the question as a whole."""
     group = match.index.group
     n_groups = int(group.max()) + 1
-    every = strongest(match.table)
+    every = match.best
     best = np.zeros((len(every), n_groups), dtype=np.float32)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(n_groups))

@@ -9,7 +9,7 @@ import numpy as np
 
 from stages.core.judge.distances import MOST_JOINS, Distances
 from stages.core.judge.features import rank_of
-from stages.core.judge.match import Match, strongest
+from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
 
 NOWHERE = np.zeros(0, dtype=np.int32)
@@ -47,7 +47,7 @@ def beside(match: Match, keys: bool = True) -> Beside:
     )
     distances = match.index.distances if keys else Distances((NOWHERE,) * len(match.index.names))
     _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
-    own = strongest({name: matrix[:, match.candidates] for name, matrix in match.table.items()})
+    own = match.best[:, match.candidates]
     total = float(match.idf.sum()) or 1.0
     return Beside(
         near,
@@ -64,7 +64,7 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
     """Features of the candidates from their first probabilities, each float32 [K]."""
     n = len(first)
     best, second, bridge = np.zeros(n), np.zeros(n), np.zeros(n)
-    top = np.flatnonzero(first == first.max()) if n else np.zeros(0)
+    top = first == first.max(initial=0.0)
     to_top = np.zeros(n)
     for at, near in enumerate(around.near):
         if near.size:
@@ -73,7 +73,7 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
             if near.size > 1:
                 second[at] = first[order[1]]
                 bridge[at] = _bridged(order[:4], first, around)
-            to_top[at] = float(np.isin(near, top).any())
+            to_top[at] = float(top[near].any())
     return (
         {
             "p": first,
@@ -96,11 +96,16 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
 def _alike(match: Match) -> Floats:
     """Shares of terms in common between the candidates' names, 0 on the diagonal."""
     names, cand = match.index.table_terms, match.candidates
-    _, local = np.unique(np.concatenate([names.row(at) for at in cand]), return_inverse=True)
-    held = np.zeros((len(cand), int(local.max(initial=-1)) + 1), dtype=np.float32)
-    sizes = names.sizes()[cand]
-    held[np.repeat(np.arange(len(cand)), sizes), local] = 1.0
-    both = held @ held.T
+    sizes, n = names.sizes()[cand], len(cand)
+    owner = np.repeat(np.arange(n), sizes)
+    terms = np.concatenate([names.row(at) for at in cand])
+    order = np.argsort(terms, kind="stable")
+    owner, terms = owner[order], terms[order]
+    begin = np.searchsorted(terms, terms, side="left")
+    holders = np.searchsorted(terms, terms, side="right") - begin
+    other = np.arange(int(holders.sum())) + np.repeat(begin - np.cumsum(holders) + holders, holders)
+    pairs = np.repeat(owner, holders) * n + owner[other]
+    both = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(np.float32)
     made: Floats = both / np.maximum(sizes[:, None] + sizes[None, :] - both, 1.0)
     np.fill_diagonal(made, 0.0)
     return made.astype(np.float32)

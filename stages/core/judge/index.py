@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stages.core.judge import dates, words
 from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
-from stages.core.judge.kinds import kinds_of
+from stages.core.judge.kinds import kind_bits, kinds_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
 from stages.core.judge.values import is_plain_number
 
@@ -51,7 +53,8 @@ class Index:
         distances: Numbers of joins between tables.
         family: int32 [tables], same for tables whose names differ in numbers only.
         kin: int32 [tables], same for tables of one cryptic root.
-        kinds: float32 [tables, kinds], see `kinds`.
+        kinds: float32 [tables, kinds], see `kinds`; ``column_kinds`` uint8 [columns], as bits.
+        is_key: bool [columns], whether keys run over a column.
     """
 
     names: tuple[str, ...]
@@ -73,6 +76,21 @@ class Index:
     family: Ints
     kin: Ints
     kinds: Floats
+    column_kinds: Ints
+    is_key: NDArray[np.bool_]
+
+    @cached_property
+    def spellings(self) -> tuple[list[str], Ints]:
+        """All whole values, and how many letters each has."""
+        held = list(self.values)
+        return held, np.fromiter(map(len, held), dtype=np.int32, count=len(held))
+
+    @cached_property
+    def parts(self) -> list[tuple[int, frozenset[str], dates.Span | None]]:
+        """Tables with numbers in their name: the numbers, and the time they may stand for."""
+        lasts = ((at, last_name(name)) for at, name in enumerate(self.names))
+        found = ((at, last, dates.digits(last)) for at, last in lasts)
+        return [(at, digits, dates.shard(last)) for at, last, digits in found if digits]
 
     def named(self) -> list[int]:
         """Numbers of the terms that stand in names of tables and columns."""
@@ -159,7 +177,7 @@ def _index(
         (np.bincount(lists.doc, minlength=n_tables) for lists in by_table.values()),
         start=np.zeros(n_tables, dtype=np.int64),
     )
-    keys = key_graph(tables)
+    keys, bits = key_graph(tables), kind_bits(tables)
     near = _near([table["name"] for table in tables], keys)
     names = tuple(table["name"] for table in tables)
     start = np.zeros(n_tables + 1, dtype=np.int32)
@@ -183,7 +201,9 @@ def _index(
         distances=Distances(near),
         family=_numbered(map(dates.family, names)),
         kin=_numbered(map(root, names)),
-        kinds=kinds_of(tables),
+        kinds=kinds_of(bits, owner, n_tables),
+        column_kinds=bits,
+        is_key=_are_keys(tables, keys),
     )
 
 
@@ -204,12 +224,31 @@ def _lists(draft: _Draft, owner: Ints) -> tuple[dict[str, Postings], dict[str, P
     return by_table, by_column
 
 
+def _are_keys(tables: Sequence[Table], keys: KeyGraph) -> NDArray[np.bool_]:
+    """Whether relations, or the primary key of its table, run over each column."""
+    wanted: dict[str, set[str]] = {}
+    for table in tables:
+        wanted.setdefault(table["name"], set()).update(map(str.lower, table.get("primary_key", ())))
+    for edge in keys.edges:
+        for name, columns in ((edge.left, edge.left_columns), (edge.right, edge.right_columns)):
+            wanted.setdefault(name, set()).update(map(str.lower, columns))
+    found = (
+        column["name"].lower() in wanted[table["name"]]
+        for table in tables
+        for column in table["columns"]
+    )
+    return np.fromiter(found, dtype=np.bool_)
+
+
 def _spelled(columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Names without separators to the columns that have them."""
-    made: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for at, name in enumerate(columns):
-        made.setdefault(words.compact(name), []).append(at)
-    return {name: tuple(found) for name, found in made.items()}
+        places.setdefault(name, []).append(at)
+    made: dict[str, list[int]] = {}
+    for name, found in places.items():
+        made.setdefault(words.compact(name), []).extend(found)
+    return {name: tuple(sorted(found)) for name, found in made.items()}
 
 
 def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stages.core.judge import words
-from stages.core.judge.postings import Floats
+from stages.core.judge.postings import Floats, Ints, counted
 
 if TYPE_CHECKING:
     from stages.core.records import Table
@@ -102,19 +102,33 @@ _SETS = {
 _STEMS = {kind: frozenset(words.stem(word) for word in found) for kind, found in _SETS.items()}
 
 
-def kinds_of(tables: Sequence[Table]) -> Floats:
-    """Share of each table's columns of each kind (``person`` 0 or 1), float32 [T, kinds]."""
-    made = np.zeros((len(tables), len(KINDS)), dtype=np.float32)
-    for row, table in zip(made, tables, strict=True):
-        for column in table["columns"]:
-            for kind in column_kinds(column["name"], column["type"]):
-                row[KINDS.index(kind)] += 1
-        row[1:] /= max(len(table["columns"]), 1)
-        row[0] = min(row[0], 1)
+def kinds_of(bits: Ints, owner: Ints, n_tables: int) -> Floats:
+    """Share of each table's columns of each kind (``person`` 0 or 1), float32 [T, kinds].
+
+    Args:
+        bits: Kinds of every column, see `kind_bits`; ``owner`` its table.
+    """
+    counts = [counted(owner[(bits >> at) & 1 > 0], n_tables) for at in range(len(KINDS))]
+    made: Floats = np.stack(counts, axis=1)
+    made[:, 1:] /= np.maximum(counted(owner, n_tables), 1.0)[:, None]
+    made[:, 0] = np.minimum(made[:, 0], 1.0)
     return made
 
 
+def kind_bits(tables: Sequence[Table]) -> Ints:
+    """Kinds of all columns, as bits in the order of `KINDS`; uint8 [columns]."""
+    found = (
+        _bits(column["name"], column["type"]) for table in tables for column in table["columns"]
+    )
+    return np.fromiter(found, dtype=np.uint8)
+
+
 @lru_cache(maxsize=100_000)
+def _bits(name: str, type_: str) -> int:
+    """The kinds of one column as bits."""
+    return sum(1 << KINDS.index(kind) for kind in column_kinds(name, type_))
+
+
 def column_kinds(name: str, type_: str) -> tuple[str, ...]:
     """The kinds one column is of."""
     parts = words.split(name)

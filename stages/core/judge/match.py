@@ -14,7 +14,6 @@ import numpy as np
 from stages.core.judge import dates
 from stages.core.judge.expand import Vocabulary, expand_all
 from stages.core.judge.index import FIELDS, Index
-from stages.core.judge.keys import last_name
 from stages.core.judge.postings import Floats, Ints, Postings
 from stages.core.judge.question import Question
 from stages.core.judge.values import whole_values
@@ -32,7 +31,7 @@ class Match:
 
     Args:
         idf: float32 [U], rarity of each unit among the catalog's tables.
-        table: Field → float32 [U, T].
+        table: Field → float32 [U, T]; ``best`` the best over all, weighted (`strongest`).
         first: float32 [T], the first score (BM25 over fields, with group support).
         candidates: int32 [K], tables by number, ascending.
         columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
@@ -48,6 +47,7 @@ class Match:
     index: Index
     idf: Floats
     table: Mapping[str, Floats]
+    best: Floats
     first: Floats
     candidates: Ints
     columns: Ints
@@ -65,12 +65,14 @@ def meet(
     question: Question, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
 ) -> Match:
     """Match a question with a catalog."""
-    ways = expand_all(question.units, known, "synonym" not in without)
+    ways = _flat(expand_all(question.units, known, "synonym" not in without))
+    n_units = len(question.units)
     table = {
-        name: _matrix(ways, index.by_table[name], len(index.names), _on(name, without))
+        name: _matrix(ways, index.by_table[name], (n_units, len(index.names)), _on(name, without))
         for name in FIELDS
     }
-    idf = _idf(strongest(table))
+    best = strongest(table)
+    idf = _idf(best)
     exact = whole_values(question, index.values) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
     first = _first(table, idf, index, exact, spelled)
@@ -82,7 +84,9 @@ def meet(
     local = np.full(len(index.columns), -1, dtype=np.int32)
     local[columns] = np.arange(len(columns), dtype=np.int32)
     column = {
-        name: _matrix(ways, index.by_column[name], len(columns), _on(name, without), local)
+        name: _matrix(
+            ways, index.by_column[name], (n_units, len(columns)), _on(name, without), local
+        )
         for name in ("cname", "cdesc", "value")
     }
     return Match(
@@ -90,6 +94,7 @@ def meet(
         index,
         idf,
         table,
+        best,
         first,
         candidates,
         columns,
@@ -106,8 +111,10 @@ def meet(
 
 def strongest(table: Mapping[str, Floats]) -> Floats:
     """The best weighted likeness over all fields, [U, documents]."""
-    made: Floats = np.max([table[name] * FIELD_WEIGHT[name] for name in table], axis=0)
-    return made
+    parts = [table[name] * FIELD_WEIGHT[name] for name in table]
+    for part in parts[1:]:
+        np.maximum(parts[0], part, out=parts[0])
+    return parts[0]
 
 
 def _on(name: str, without: frozenset[str]) -> bool:
@@ -118,24 +125,42 @@ def _on(name: str, without: frozenset[str]) -> bool:
     return channel not in without
 
 
+@dataclass(frozen=True)
+class _Ways:
+    """What all units may stand for: unit, term and likeness, the least alike first."""
+
+    unit: Ints
+    term: Ints
+    likeness: Floats
+
+
+def _flat(ways: list[dict[int, float]]) -> _Ways:
+    """The units' terms end to end."""
+    triples = [(row, term, alike) for row, way in enumerate(ways) for term, alike in way.items()]
+    held = np.array(triples, dtype=np.float64).reshape(-1, 3)
+    held = held[np.argsort(held[:, 2], kind="stable")]
+    return _Ways(
+        held[:, 0].astype(np.int64), held[:, 1].astype(np.int64), held[:, 2].astype(np.float32)
+    )
+
+
 def _matrix(
-    ways: list[dict[int, float]],
-    lists: Postings,
-    n_docs: int,
-    on: bool,
-    local: Ints | None = None,
+    ways: _Ways, lists: Postings, shape: tuple[int, int], on: bool, local: Ints | None = None
 ) -> Floats:
-    """The best likeness of every unit with every document; ``local`` renumbers documents."""
-    made = np.zeros((len(ways), n_docs), dtype=np.float32)
-    if not on:
-        return made
-    for row, way in zip(made, ways, strict=True):
-        for term, likeness in way.items():
-            docs = lists.row(term)
-            if local is not None:
-                docs = local[docs]
-                docs = docs[docs >= 0]
-            row[docs] = np.maximum(row[docs], likeness)
+    """The best likeness of every unit with every document; ``local`` renumbers documents.
+
+    Of several values for one place the last stands, which is the largest.
+    """
+    made = np.zeros(shape, dtype=np.float32)
+    if on:
+        begin = lists.start[ways.term].astype(np.int64)
+        size = lists.start[ways.term + 1] - begin
+        place = np.arange(int(size.sum())) + np.repeat(begin - (np.cumsum(size) - size), size)
+        docs = lists.doc[place]
+        docs = local[docs] if local is not None else docs
+        there = docs >= 0
+        at = np.repeat(ways.unit * shape[1], size) + docs
+        made.reshape(-1)[at[there]] = np.repeat(ways.likeness, size)[there]
     return made
 
 
@@ -148,12 +173,10 @@ def completeness(names: Postings, docs: Ints, met: Floats) -> Floats:
     return made
 
 
-def _met(ways: list[dict[int, float]], n_terms: int) -> Floats:
+def _met(ways: _Ways, n_terms: int) -> Floats:
     """The best likeness of any unit with every term."""
     made = np.zeros(n_terms, dtype=np.float32)
-    for way in ways:
-        for term, likeness in way.items():
-            made[term] = max(made[term], likeness)
+    made[ways.term] = ways.likeness
     return made
 
 
@@ -225,13 +248,10 @@ def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
     """
     when = np.zeros(len(index.names), dtype=np.float32)
     which = np.zeros(len(index.names), dtype=np.float32)
-    for at, name in enumerate(index.names):
-        digits = dates.digits(last_name(name))
-        if digits:
-            part = dates.shard(last_name(name))
-            if part and question.times:
-                when[at] = 1.0 if dates.overlaps(part, question.times) else -1.0
-            which[at] = float(not question.numbers.isdisjoint(digits))
+    for at, digits, part in index.parts:
+        if part and question.times:
+            when[at] = 1.0 if dates.overlaps(part, question.times) else -1.0
+        which[at] = float(not question.numbers.isdisjoint(digits))
     return when, which
 
 

@@ -51,7 +51,9 @@ def costs() -> dict[str, float]:
     with gzip.open(_FILE, "rt", encoding="ascii") as lines:
         words = lines.read().split()
     scale = log(len(words) + 1)
-    return {word: log((rank + 1) * scale) for rank, word in enumerate(words)}
+    return dict(
+        zip(words, map(log, (rank * scale for rank in range(1, len(words) + 1))), strict=True)
+    )
 
 
 @lru_cache(maxsize=50_000)

@@ -19,7 +19,12 @@ def _lines() -> dict[str, str]:
     if not _FILE.exists():
         return {}
     with gzip.open(_FILE, "rt", encoding="ascii") as lines:
-        return dict(line.rstrip("\n").split("\t", 1) for line in lines)
+        return dict(line.split("\t", 1) for line in lines.read().split("\n") if line)
+
+
+def known(term: str) -> bool:
+    """Whether any terms near in meaning to a term are known."""
+    return term in _lines()
 
 
 @lru_cache(maxsize=20_000)

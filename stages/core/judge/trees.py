@@ -1,7 +1,9 @@
 """Gradient-boosted trees as plain arrays: read from a file, evaluated with numpy.
 
-The file (`data/*.npz`, made by tools/train.py) holds no code: names of features, the nodes of all
-trees one after another, and two numbers that calibrate their sum.
+The file (`data/*.npz`, made by tools/train.py) holds no code: names of features, the forks of all
+trees one after another, and two numbers that calibrate their sum. Every fork rules out the
+leaves on its left or nothing, so that the leaf a row falls into is the first that none of the
+tree's forks has ruled out (QuickScorer, Lucchese et al. 2015): no walk from node to node.
 """
 
 from __future__ import annotations
@@ -17,56 +19,54 @@ from stages.core.judge.postings import Floats, Ints
 
 DATA = Path(__file__).parent / "data"
 #: Rows evaluated at a time, to bound memory.
-_CHUNK = 2000
+_CHUNK = 128
+_NONE = np.uint32(0)
 
 
 @dataclass(frozen=True)
 class Trees:
-    """A model; N nodes in all.
+    """A model of N forks in all.
 
     Args:
         names: Features, in the order of columns.
-        roots: int32 [trees], the first node of each.
-        feature: int32 [N]; ``threshold`` float32 [N]; ``left``, ``right`` int32 [N]: the next
-            node where the feature is at most the threshold, else. A leaf leads to itself.
-        value: float32 [N], what a leaf adds.
+        starts: int64 [trees], the first fork of each; every tree has one at least.
+        feature: int64 [N]; ``threshold`` float32 [N, 1]: a row goes left where the feature is at
+            most the threshold, else right.
+        mask: uint32 [N, 1], bits of the leaves that are ruled out for a row that goes right.
+        value: float32 [trees, leaves], what each leaf adds.
         base: What the sum starts from.
         slope, offset: Platt's calibration of the sum (fitted on held-out databases).
-        depth: Steps from a root to the farthest leaf, at most.
         cuts: float32 [1 + sizes, 1 + C]: the first row targets of strict recall, the first column
             numbers of tables, the rest the probabilities to cut at.
     """
 
     names: tuple[str, ...]
-    roots: Ints
+    starts: Ints
     feature: Ints
     threshold: Floats
-    left: Ints
-    right: Ints
+    mask: Ints
     value: Floats
     base: float
     slope: float
     offset: float
     cuts: Floats
-    depth: int
 
     def probabilities(self, features: Mapping[str, Floats]) -> Floats:
         """Calibrated probabilities of K rows, float32 [K]."""
-        rows = np.stack([features[name] for name in self.names], axis=1).astype(np.float32)
-        parts = [self._sums(rows[at : at + _CHUNK]) for at in range(0, len(rows), _CHUNK)]
+        rows = np.stack([features[name] for name in self.names]).astype(np.float32)
+        parts = [self._sums(rows[:, at : at + _CHUNK]) for at in range(0, rows.shape[1], _CHUNK)]
         total = self.slope * np.concatenate([*parts, np.zeros(0)]) + self.offset
         made: Floats = (1.0 / (1.0 + np.exp(-total))).astype(np.float32)
         return made
 
     def _sums(self, rows: Floats) -> Floats:
-        """Sums of the leaves that rows fall into, float64 [rows]."""
-        node = np.repeat(self.roots[None, :], len(rows), axis=0)
-        row = (np.arange(len(rows)) * rows.shape[1])[:, None]
-        flat = np.ascontiguousarray(rows).ravel()
-        for _ in range(self.depth):
-            low = flat[row + self.feature[node]] <= self.threshold[node]
-            node = np.where(low, self.left[node], self.right[node])
-        made: Floats = self.value[node].sum(axis=1, dtype=np.float64) + self.base
+        """Sums of the leaves that rows fall into; ``rows`` float32 [features, rows]."""
+        right = ~(rows[self.feature] <= self.threshold)
+        out = np.bitwise_or.reduceat(np.where(right, self.mask, _NONE), self.starts, axis=0)
+        first = ~out & (out + np.uint32(1))  # the lowest bit that is not set
+        leaf = np.frexp(first.astype(np.float64))[1] - 1
+        added = self.value[np.arange(len(self.value))[:, None], leaf]
+        made: Floats = added.T.copy().sum(axis=1, dtype=np.float64) + self.base
         return made
 
     def cut_at(self, recall: float, n_tables: int) -> float:
@@ -83,18 +83,16 @@ def model(name: str) -> Trees | None:
     if not (DATA / f"{name}.npz").exists():
         return None
     with np.load(DATA / f"{name}.npz", allow_pickle=False) as held:
-        numbers = held["numbers"]
+        base, slope, offset = held["numbers"].tolist()
         return Trees(
-            tuple(str(part) for part in held["names"]),
-            held["roots"].astype(np.int32),
-            held["feature"].astype(np.int32),
-            held["threshold"],
-            held["left"].astype(np.int32),
-            held["right"].astype(np.int32),
-            held["value"].astype(np.float32),
-            float(numbers[0]),
-            float(numbers[1]),
-            float(numbers[2]),
+            tuple(held["names"].tolist()),
+            held["starts"].astype(np.int64),
+            held["feature"].astype(np.int64),
+            held["threshold"][:, None],
+            held["mask"][:, None],
+            held["value"],
+            base,
+            slope,
+            offset,
             held["cuts"],
-            int(numbers[3]) if len(numbers) > 3 else 24,
         )

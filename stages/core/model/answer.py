@@ -94,6 +94,10 @@ class Wire(Protocol):
         """The ways of holding a reply to a schema that it can try, best first."""
         ...
 
+    async def ready(self) -> None:
+        """Load what the first call needs; before this, ``modes`` may take seconds."""
+        ...
+
     async def send(
         self,
         messages: list[dict[str, str]],

@@ -86,6 +86,7 @@ class Client(Asker):
         self._began = time.monotonic()
         self.unkept = ""
         self.missing: list[str] = []
+        self._failed: set[str] = set()
 
     async def ask_for(self, request: Request, *, timeout: float | None, caller: Caller) -> Reply:
         """The reply to a request: the kept one, else a new one, which is kept as it comes."""
@@ -98,9 +99,13 @@ class Client(Asker):
             else:
                 reply = await self._through(self._store, request, kept, asking)
         except ModelError:
-            self.usage.failed += 1
+            self._failed.add(key)
             raise
-        self.usage.count(reply)
+        else:
+            self._failed.discard(key)
+            self.usage.count(reply)
+        finally:  # a request that a stage asks again is still one request
+            self.usage.failed = len(self._failed)
         return reply
 
     def _read_only(self) -> bool:
@@ -143,6 +148,7 @@ class Client(Asker):
         self._sender.check()
         async with self._limit:
             self._sender.check()
+            await self._sender.wire.ready()
             if self._settled is None:
                 self._settled = Settled(self._sender.wire.modes[0])
             talk = Conversation(self._sender, self.options, self._settled, request, asking)

@@ -79,6 +79,9 @@ class Direct:
             )
         return self._session
 
+    async def ready(self) -> None:
+        """aiohttp is loaded in no time."""
+
     async def send(
         self,
         messages: list[dict[str, str]],

@@ -68,6 +68,7 @@ class Sender:
         self.wire, self.circuit = wire, circuit
         self._options, self._usage, self._log = options, usage, log
         self._draw = random.Random()
+        self._mending = ""
 
     def check(self) -> None:
         """Raise the error that stands for all calls once the circuit is open.
@@ -79,7 +80,8 @@ class Sender:
         if self.circuit.reason:
             raise self._error(
                 f"stopped after {self.circuit.limit} calls in a row failed: {self.circuit.reason}",
-                hint="mend what is wrong there and run again; what was answered is kept",
+                hint=self._mending
+                or "mend what is wrong there and run again; what was answered is kept",
             )
 
     async def send(
@@ -120,9 +122,8 @@ class Sender:
     def given_up(self, failure: Failure) -> ModelError:
         """The error for the user, after the last attempt."""
         self.circuit.failed(failure.what, of_the_request=failure.of_the_request)
-        return self._error(
-            failure.what, hint=self._hint(failure), of_the_request=failure.of_the_request
-        )
+        self._mending = self._hint(failure)
+        return self._error(failure.what, hint=self._mending, of_the_request=failure.of_the_request)
 
     def _error(self, what: str, *, hint: str, of_the_request: bool = False) -> ModelError:
         nothing = not self.circuit.reached and not of_the_request
@@ -131,6 +132,8 @@ class Sender:
     def _hint(self, failure: Failure) -> str:
         if failure.status is None and self._options.base_url:
             return "is the server at --base-url running?"
+        if "Provider NOT provided" in failure.what:
+            return "write PROVIDER/NAME as litellm does; at --base-url it is openai/NAME"
         return HINTS.get(failure.status or 0, "")
 
     async def _once(

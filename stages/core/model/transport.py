@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import importlib
@@ -9,6 +10,7 @@ import logging
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -58,12 +60,41 @@ def litellm() -> Any:
     return library
 
 
+async def _loaded() -> None:
+    """Wait until a thread that nobody has to wait for has loaded the library."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: Exception | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(None)
+
+    def load() -> None:
+        found: Exception | None = None
+        try:
+            litellm()
+        except Exception as error:
+            found = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(tell, found)
+
+    threading.Thread(target=load, daemon=True).start()
+    await done
+
+
 class Litellm:
     """Any provider that litellm knows."""
 
     def __init__(self, options: ModelOptions) -> None:
         self._options = options
         self._modes: tuple[Mode, ...] | None = None
+        self._loading: asyncio.Task[None] | None = None
+
+    async def ready(self) -> None:
+        """Load the library on a thread: an interrupt is not held up by seconds of import."""
+        if not litellm.cache_info().currsize:
+            self._loading = self._loading or asyncio.create_task(_loaded())
+            await asyncio.shield(self._loading)
 
     @property
     def modes(self) -> tuple[Mode, ...]:

@@ -30,6 +30,7 @@ _REFUSED = (
 )
 FUNCTIONS_ONLY = "only functions that work on values, the same way every time, may be called"
 READING_ONLY = "only a query may run here: SELECT, WITH … SELECT, VALUES"
+PIVOTING = "put it into FROM, its values named: SELECT … FROM t PIVOT (sum(x) FOR y IN ('a'))"
 _COPY = re.compile(r"\(\s*COPY\b", re.IGNORECASE)
 
 
@@ -136,12 +137,15 @@ def query_of(tree: exp.Expr) -> exp.Query:
     ):
         return query_of(tree.this)
     if not isinstance(tree, exp.Query):
-        raise SqlRefused(f"{_kind(tree)} refused", hint=READING_ONLY)
+        hint = PIVOTING if isinstance(tree, exp.Pivot) else READING_ONLY
+        raise SqlRefused(f"{_kind(tree)} refused", hint=hint)
     return tree
 
 
 def _kind(node: exp.Expr) -> str:
     """What the statement is called: its first word, or the class of the node."""
+    if isinstance(node, exp.Pivot):
+        return "PIVOT or UNPIVOT as a statement"
     if isinstance(node, exp.Command):
         return str(node.this).upper().split()[0]
     if not isinstance(node, _REFUSED):

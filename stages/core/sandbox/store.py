@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 TARGET = "data"
+LEAST_MEMORY = 512
+"""MiB that loading may take where a statement gets less."""
 LOOKED_AFTER = 0.05
 """Seconds between two looks at whether loading is late or was stopped."""
 _PLAIN_TYPE = re.compile(r"[A-Z0-9_ ]+(?:\(\d+(?:,\s*\d+)?\))?")
@@ -204,7 +206,7 @@ class Store:
 
         late = threading.Event()
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{self.limits.memory}MiB",
+            "memory_limit": f"{max(self.limits.memory, LEAST_MEMORY)}MiB",
             "temp_directory": f"{path}.spill",
             "python_enable_replacements": False,
             "autoinstall_known_extensions": False,

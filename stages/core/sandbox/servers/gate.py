@@ -22,7 +22,7 @@ from stages.core.sandbox.gate import FUNCTIONS_ONLY, Checked
 from stages.core.sandbox.grammar import Functions
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
-from stages.core.sandbox.servers import whole_rows
+from stages.core.sandbox.servers import moving, whole_rows
 from stages.core.sandbox.tables import Resolver
 
 _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
@@ -101,6 +101,8 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
     _refuse_syntax(query)
     holder = exp.Subquery(this=query)
     frozen = clock.freeze(holder, limits.clock)
+    if dialect == "postgres":
+        moving.refuse_clock_texts(query)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
     if dialect == "postgres":
@@ -113,6 +115,7 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
             hint="ask in smaller steps",
         )
     mended = [*mend_columns(query, resolver), *_cased(query, resolver, dialect)]
+    moving.settle_words(query, resolver)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
     return Checked(query, tuple(resolver.tables.values()), tuple(told))
 
