@@ -81,7 +81,10 @@ def clear(
     older: float | None,
     everything: bool,
 ) -> None:
-    """Forget kept replies: those named, or with --all every one, and all results of exploring."""
+    """Forget kept replies: those named, or with --all every one.
+
+    With --all alone the results of exploring are forgotten too.
+    """
     from stages.core import diagnostics
     from stages.core.errors import UsageError
     from stages.core.model.cache import Exported
@@ -104,7 +107,10 @@ def clear(
 @cache.command()
 @WHERE
 def stats(where: Path | None) -> None:
-    """Say how many replies are kept, by model, and what they cost; and how many results."""
+    """Say how many replies are kept, by model, and what they cost.
+
+    The results of exploring that are kept beside them are counted as well.
+    """
     from stages.core.model.listing import statistics
 
     store = _store(where)

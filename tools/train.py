@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import plain_trees
 from benchmarks import Data
 from sets import FOLDS, TRAIN_SETS, Rows, last_place, merged, recall_at, single, union
 
@@ -306,38 +307,25 @@ def cut_line(found: list[tuple[Rows, Array]], target: float, cuts: Array) -> str
     )
 
 
+def nodes_of(model: Any) -> list[list[tuple[bool, int, float, int, int, float]]]:
+    """Nodes of all trees, as `plain_trees.arrays_of` wants them."""
+    names = ("is_leaf", "feature_idx", "num_threshold", "left", "right", "value")
+    return [
+        [
+            (bool(node[0]), *node[1:])
+            for node in zip(*(tree.nodes[name].tolist() for name in names), strict=True)
+        ]
+        for [tree] in model._predictors
+    ]
+
+
 def save(
     name: str, model: Any, names: list[str], calibration: tuple[float, float], cuts: Array
 ) -> None:
     """Write a model as plain arrays."""
-    parts: dict[str, list[Array]] = {
-        key: [] for key in ("feature", "threshold", "left", "right", "value")
-    }
-    roots, at = [], 0
-    for [tree] in model._predictors:
-        nodes, own = tree.nodes, np.arange(len(tree.nodes)) + at
-        leaf = nodes["is_leaf"].astype(bool)
-        roots.append(at)
-        parts["feature"].append(np.where(leaf, 0, nodes["feature_idx"]).astype(np.uint8))
-        parts["threshold"].append(np.where(leaf, 0, nodes["num_threshold"]).astype(np.float32))
-        parts["left"].append(np.where(leaf, own, nodes["left"] + at).astype(np.uint16))
-        parts["right"].append(np.where(leaf, own, nodes["right"] + at).astype(np.uint16))
-        parts["value"].append(np.where(leaf, nodes["value"], 0).astype(np.float32))
-        at += len(nodes)
-    assert at < 2**16
-    assert len(names) < 2**8
-    path = OUT / f"{name}.npz"
-    part = OUT / f"{name}.part.npz"
-    np.savez_compressed(
-        part,
-        names=np.array(names),
-        roots=np.array(roots, dtype=np.uint16),
-        cuts=cuts,
-        numbers=np.array([float(np.ravel(model._baseline_prediction)[0]), *calibration, DEPTH]),
-        **{key: np.concatenate(value) for key, value in parts.items()},
-    )
-    part.replace(path)
-    print(f"{path.name}: {path.stat().st_size:,} bytes, {at} nodes")
+    base = float(np.ravel(model._baseline_prediction)[0])
+    arrays = plain_trees.arrays_of(nodes_of(model))
+    plain_trees.save(OUT / f"{name}.npz", arrays, names, (base, *calibration), cuts)
 
 
 if __name__ == "__main__":

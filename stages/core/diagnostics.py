@@ -31,6 +31,7 @@ class State:
     verbose: bool = False
     exit_code: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[str] = field(default_factory=Counter)
     progress_at: float = 0.0
     progress_width: int = 0
 
@@ -67,11 +68,16 @@ def warn(problem: WinnowError | str) -> None:
         _limited(problem, "warning: ")
 
 
-def error(problem: WinnowError | str) -> None:
-    """Something failed and the run goes on; it will end with that error's status."""
+def error(problem: WinnowError | str, *, shown: int = SAME_KIND_SHOWN) -> None:
+    """Something failed and the run goes on; it will end with that error's status.
+
+    Args:
+        problem: What failed.
+        shown: How many of the same kind are shown one by one; `finish` counts the rest.
+    """
     code = problem.exit_code if isinstance(problem, WinnowError) else 1
     _state.exit_code = max(_state.exit_code, code)
-    _limited(problem, "")
+    _limited(problem, "", shown)
 
 
 def traceback(problem: BaseException) -> None:
@@ -111,9 +117,8 @@ def os_message(problem: OSError) -> str:
 
 def finish() -> None:
     """Say how many messages of a kind were not shown; call once at the end."""
-    for kind, times in _state.kinds.items():
-        if times > SAME_KIND_SHOWN and not _state.verbose:
-            _write(f"{times - SAME_KIND_SHOWN} more like: {kind} (--verbose shows all)")
+    for kind, times in _state.hidden.items():
+        _write(f"{times} more like: {kind} (--verbose shows all)")
 
 
 def progress(done: int, total: int | None, what: str) -> None:
@@ -127,12 +132,14 @@ def progress(done: int, total: int | None, what: str) -> None:
     _state.progress_width = len(text)
 
 
-def _limited(problem: WinnowError | str, prefix: str) -> None:
+def _limited(problem: WinnowError | str, prefix: str, shown: int = SAME_KIND_SHOWN) -> None:
     """Show the first few of a kind; `finish` counts the rest."""
     kind = problem.what if isinstance(problem, WinnowError) else problem
     _state.kinds[prefix + kind] += 1
-    if _state.verbose or _state.kinds[prefix + kind] <= SAME_KIND_SHOWN:
+    if _state.verbose or _state.kinds[prefix + kind] <= shown:
         _write(prefix + str(problem))
+    else:
+        _state.hidden[prefix + kind] += 1
 
 
 def _write(message: str) -> None:

@@ -126,7 +126,8 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
     usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
     done = seal(found, plan.stage, asked.task, asked.hashes, usage)
     if done.get("error"):
-        diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)))
+        # A provider that is away fails every task alike: one line says it for all.
+        diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)
     for text in done.get("notes", ()):
         diagnostics.warn(WinnowError(str(text), place=_place(asked)))
     _summarise(plan, asked, done)

@@ -44,7 +44,7 @@ def test_a_catalog_without_data_has_none(lines):
 
 def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_path):
     (asked,) = asked_of(lines)
-    found, start = [], time.monotonic()
+    found, threads, start = [], [], time.monotonic()
 
     def ask(data):
         try:
@@ -52,12 +52,16 @@ def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_
         except CancelledError as error:
             found.append(error)
 
-    with pytest.raises(KeyboardInterrupt), live({"cache": str(tmp_path)}) as opened:
-        thread = threading.Thread(target=ask, args=[opened.of(asked)])
-        thread.start()
-        time.sleep(1)
-        raise KeyboardInterrupt
-    thread.join()
+    def interrupted():
+        with live({"cache": str(tmp_path)}) as opened:
+            threads.append(threading.Thread(target=ask, args=[opened.of(asked)]))
+            threads[0].start()
+            time.sleep(1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    threads[0].join()
     assert time.monotonic() - start < 10
     assert isinstance(found[0], CancelledError)
     assert Live({"cache": str(tmp_path)}).ways.kept.count() == 0

@@ -89,6 +89,18 @@ def test_a_table_line_read_otherwise_is_another_file(root, tmp_path):
     assert made.file(described) == made.file(DEPT)
 
 
+def test_who_reads_a_table_otherwise_takes_no_file_away(root, tmp_path):
+    made = store(root, tmp_path / "cache")
+    other = {**DEPT, "columns": [column("dept_id", "VARCHAR"), column("name", "VARCHAR")]}
+    first, second = made.file(DEPT), made.file(other)
+    assert first.exists()
+    assert second.exists()
+    change_text(root / "dept.csv")
+    made.file(DEPT)
+    assert not first.exists()
+    assert not second.exists()
+
+
 def test_a_file_holds_its_table_and_nothing_else(root, tmp_path):
     with duckdb.connect(str(store(root, tmp_path / "cache").file(DEPT)), read_only=True) as con:
         assert con.execute("SELECT table_name FROM information_schema.tables").fetchall() == [

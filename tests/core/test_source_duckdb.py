@@ -11,7 +11,9 @@ import pytest
 from stages.core.catalog import load_table, scan_root
 from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.sources import duckdbfile
-from stages.core.errors import SourceError
+from stages.core.errors import SourceError, SqlLimit
+from stages.core.sandbox.limits import Limits
+from stages.core.sandbox.store import Store
 
 SETUP = """
 CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, mail VARCHAR UNIQUE,
@@ -152,3 +154,17 @@ def test_values_are_left_out(people):
     for raw in scanned(people, values=False).values():
         assert raw.sample == []
         assert all("examples" not in column for column in raw.columns)
+
+
+def test_loading_an_endless_view_ends_at_the_time_limit(tmp_path):
+    root, path = tmp_path / "data", tmp_path / "data" / "v.duckdb"
+    root.mkdir()
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE VIEW v AS SELECT count(*) AS n FROM range(1000000) a, range(1000000) b")
+    line = {"kind": "table", "catalog": "c", "name": "v", "describe_key": "v.duckdb::v",
+            "source": {"kind": "duckdb", "path": "v.duckdb", "table": "v"},
+            "columns": [{"name": "n", "type": "BIGINT"}]}  # fmt: skip
+    store = Store(root, Limits(load_seconds=0.5), tmp_path / "cache", load_table)
+    with pytest.raises(SqlLimit, match=r"stopped after 0\.5 s"):
+        store.file(line)
+    assert list((tmp_path / "cache").iterdir()) == []

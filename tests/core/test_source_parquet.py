@@ -107,8 +107,9 @@ def test_a_name_is_no_pattern(tmp_path, name):
 def test_what_is_no_parquet(tmp_path, data, words):
     path = tmp_path / "bad.parquet"
     path.write_bytes(data)
-    with pytest.raises(SourceError, match=words):
+    with pytest.raises(SourceError, match=words) as error:
         scanned(path)
+    assert str(tmp_path) not in error.value.what
     result = scan_root(tmp_path)
     assert [item["path"] for item in result.catalog["skipped"]] == ["bad.parquet"]
 

@@ -147,6 +147,9 @@ def test_limits_are_options(place):
     assert "64 MB, the memory limit" in says(
         "SELECT length(repeat('x', 1000000000))", "--memory", "64"
     )
+    assert (
+        "no time like" in winnow(place, "query", "s.jsonl", COUNT, "--clock", "x").stderr.decode()
+    )
     assert "--materialise" in says("SELECT * FROM employees", "--materialise", "5")
     done = winnow(
         place,
@@ -169,6 +172,7 @@ def test_limits_are_options(place):
         (["s.jsonl", "\\nothing"], 2, "\\tables"),
         (["s.jsonl", "\\schema"], 2, "needs the name"),
         (["s.jsonl", "\\schema deptt"], 1, "did you mean dept?"),
+        (["s.jsonl", "\\schema\tdeptt"], 1, "did you mean dept?"),
         (["nowhere.jsonl", COUNT], 1, "no such file"),
         (["ftp://user@host/db", COUNT], 2, "ftp"),
         (["s.jsonl", COUNT, "more"], 2, "one source and one statement"),

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog.cells import spread
+from stages.core.catalog.interrupting import by_hand
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.sqltext import quote
 from stages.core.records import Column, Field
@@ -123,12 +125,17 @@ def within(con: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
     timer.start()
     try:
         yield
+    except RuntimeError as error:
+        if by_hand(error):
+            raise KeyboardInterrupt from None
+        raise
     finally:
         timer.cancel()
         timer.join()
 
 
-def told(error: Exception) -> str:
-    """The first line of an engine's error, without its class and the file's place."""
+def told(error: Exception, path: Path | None = None) -> str:
+    """The first line of an engine's error, without its class, the file by its name alone."""
     first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return first.partition(": ")[2] or first
+    words = first.partition(": ")[2] or first
+    return words.replace(str(path), path.name) if path else words

@@ -34,7 +34,8 @@ def lexicon() -> dict[str, str]:
     if not _FILE.exists():
         return {}
     with gzip.open(_FILE, "rt", encoding="utf-8") as lines:
-        return dict(line.split("\t", 1) for line in lines.read().split("\n") if line)
+        parts = lines.read().rstrip("\n").replace("\n", "\t").split("\t")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 @lru_cache(maxsize=50_000)

@@ -6,11 +6,15 @@ beside the logarithm of the size, so that one model serves from 2 tables to 2,50
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
+from stages.core.judge.keys import last_name
 from stages.core.judge.kinds import KINDS
 from stages.core.judge.match import Match, completeness
 from stages.core.judge.postings import Floats, Ints, Postings, counted
+from stages.core.judge.words import compact
 
 #: Likeness from which a match is the word itself and no variant; from which it says anything.
 EXACT, LEAST = 0.99, 0.6
@@ -37,6 +41,7 @@ def table_features(match: Match) -> dict[str, Floats]:
     made["name_head"] = heads(index.table_terms, cand, match.met)
     made["first_share"] = share_of_best(match.first[cand])
     made["first_rank"] = rank_of(match.first[cand])
+    made["name_spelled"] = _spelled(match)
     made |= _columns(match)
     made |= _shape(match)
     made |= _group(match)
@@ -86,6 +91,13 @@ def _share(match: Match, best: Floats, total: float) -> Floats:
     return made
 
 
+def _spelled(match: Match) -> Floats:
+    """Whether a table's name stands in the question or hint as the schema spells it (``Paper.Id``)."""
+    written = match.question.identifiers
+    names = (compact(last_name(match.index.names[at])) for at in match.candidates)
+    return np.fromiter((name in written for name in names), dtype=np.float32)
+
+
 def column_scores(match: Match) -> Floats:
     """How well each candidate column's name is met: coverage × completeness, float32 [C]."""
     covered = match.idf @ match.column["cname"] / (float(match.idf.max(initial=0.0)) or 1.0)
@@ -101,6 +113,10 @@ def _columns(match: Match) -> dict[str, Floats]:
     flags = np.zeros((2, len(scores)), dtype=np.float32)
     flags[0, list(match.exact)] = 1.0
     flags[1, list(match.spelled)] = 1.0
+    holders = Counter(match.spelled.values())
+    only = np.zeros(len(scores), dtype=np.float32)
+    for at, written in match.spelled.items():
+        only[at] = 1.0 / holders[written]
     owner = np.repeat(np.arange(n), np.diff(match.starts))
     order = np.lexsort((-scores, owner))
     place = np.arange(len(scores)) - match.starts[owner]
@@ -111,6 +127,7 @@ def _columns(match: Match) -> dict[str, Floats]:
         "columns_complete": counted(owner, n, (complete > 0.95).astype(np.float32)),
         "value_whole": counted(owner, n, flags[0]),
         "spelled": counted(owner, n, flags[1]),
+        "spelled_only": counted(owner, n, only),
         "spelled_share": counted(owner, n, flags[1]) / max(float(flags[1].sum()), 1.0),
     }
 

@@ -56,3 +56,29 @@ def named(question: str) -> tuple[str, ...]:
     ('David Bradley',)
     """
     return tuple(_NAMED.findall(question))
+
+
+_COMPARED = re.compile(
+    r"((?:[A-Za-z_][\w.]*[ ]){0,3}[A-Za-z_][\w.]*)[`\"\]]?\s*"
+    r"(?:[=<>!]=?|(?i:\b(?:like|between|in\s*\(|is (?:not )?null)))"
+)
+_COMPUTED = re.compile(
+    r"(?i:\b(?:max|min|count|sum|avg|divide|subtract|multiply|cast|strftime|distinct|order by|group by))"
+    r"\s*\(?\s*(?i:distinct\s+)?([A-Za-z_][\w.]*(?:[ ][A-Za-z_][\w.]*){0,2})"
+)
+
+
+def hinted(hint: str) -> tuple[tuple[str, ...], ...]:
+    """Names that a hint compares or computes with, as runs of words, the longest first.
+
+    >>> hinted("big refers to Paper Size > 5; MAX(Score)")
+    (('refers to Paper Size', 'to Paper Size', 'Paper Size', 'Size'), ('Score',))
+    """
+    found: dict[tuple[str, ...], None] = {}
+    for match in _COMPARED.finditer(hint):
+        parts = match[1].split(" ")
+        found[tuple(" ".join(parts[at:]) for at in range(len(parts)))] = None
+    for match in _COMPUTED.finditer(hint):
+        parts = match[1].split(" ")
+        found[tuple(" ".join(parts[:size]) for size in range(len(parts), 0, -1))] = None
+    return tuple(found)

@@ -17,6 +17,7 @@ from stages.core.judge.index import FIELDS, Index
 from stages.core.judge.postings import Floats, Ints, Postings
 from stages.core.judge.question import Question
 from stages.core.judge.values import whole_values
+from stages.core.judge.words import compact
 
 #: What a match in a field says about the table, for the first score only.
 FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6}
@@ -73,7 +74,7 @@ def meet(
     }
     best = strongest(table)
     idf = _idf(best)
-    exact = whole_values(question, index.values) if "value" not in without else {}
+    exact = whole_values(question, index.values, index.spellings) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
     first = _first(table, idf, index, exact, spelled)
     when, which = part_hits(index, question)
@@ -257,8 +258,14 @@ def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
 
 def spelled_out(question: Question, index: Index) -> dict[int, str]:
     """Columns whose name the question or its hints spell as the schema does."""
-    return {
+    found = {
         column: written
         for name, written in question.identifiers.items()
         for column in index.spelled.get(name, ())
     }
+    for runs in question.hinted:
+        known = ((run, index.spelled.get(compact(run.rpartition(".")[2]))) for run in runs)
+        written, columns = next(((run, held) for run, held in known if held), ("", ()))
+        for column in columns:
+            found.setdefault(column, written)
+    return found

@@ -50,6 +50,8 @@ class Question:
         times: Spans of time it speaks of.
         numbers: Whole numbers as written, without leading zeros.
         named: Runs of capitalised words inside sentences: people, places, titles.
+        hinted: Names of columns that the hint compares or computes with (``city = 'X'``,
+            ``MAX(Score)``), each as the runs of words it may be, the longest first.
     """
 
     units: tuple[Unit, ...]
@@ -60,6 +62,7 @@ class Question:
     times: tuple[dates.Span, ...] = ()
     numbers: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
+    hinted: tuple[tuple[str, ...], ...] = ()
 
 
 def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
@@ -83,6 +86,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
         times=dates.spans(f"{question}\n{hint}"),
         numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
         named=form.named(question),
+        hinted=form.hinted(hint),
     )
 
 

@@ -26,7 +26,7 @@ def judge(
 
     Args:
         task: Its ``question``, ``evidence``, ``knowledge``, ``video`` are read.
-        tables: The catalog's table records, in file order.
+        tables: The catalog's table records; their order changes nothing.
         recall: Strict recall to aim at, 0 to 1: the share of questions in which every needed
             table is to be kept. 1 keeps everything.
         without: Channels to switch off, from `CHANNELS`.
@@ -48,7 +48,7 @@ def judge(
 
     return decide(
         task,
-        tables,
+        sorted(tables, key=lambda table: table["name"]),
         recall=recall,
         without=frozenset(without),
         history=history,

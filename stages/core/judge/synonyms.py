@@ -19,7 +19,8 @@ def _lines() -> dict[str, str]:
     if not _FILE.exists():
         return {}
     with gzip.open(_FILE, "rt", encoding="ascii") as lines:
-        return dict(line.split("\t", 1) for line in lines.read().split("\n") if line)
+        parts = lines.read().rstrip("\n").replace("\n", "\t").split("\t")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def known(term: str) -> bool:

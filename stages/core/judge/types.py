@@ -38,7 +38,7 @@ CHANNELS: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One reason for a table or a column.
 
@@ -55,7 +55,7 @@ class Evidence:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RankedTable:
     """A table with the calibrated probability that the answer needs it."""
 
@@ -65,7 +65,7 @@ class RankedTable:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RankedColumn:
     """A column with the calibrated probability that the answer needs it."""
 

@@ -6,8 +6,12 @@ ISO form; quoted strings and names also when a letter or two differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.core.judge.postings import Ints
 from stages.core.judge.question import Question
 
 #: A value in more columns than this says nothing about which is meant.
@@ -19,11 +23,16 @@ MOST_FUZZY, LEAST_LETTERS, LEAST_ALIKE = 20_000, 5, 88.0
 LEAST_DIGITS = 5
 
 
-def whole_values(question: Question, values: Mapping[str, tuple[int, ...]]) -> dict[int, str]:
+def whole_values(
+    question: Question,
+    values: Mapping[str, tuple[int, ...]],
+    spellings: tuple[Sequence[str], Sequence[int] | Ints] | None = None,
+) -> dict[int, str]:
     """Columns in which a value of the question was seen: column → as the question writes it.
 
     Args:
         values: Whole value, lower case → columns (`index.Index.values`).
+        spellings: The values in order, and how many letters each has; found out where None.
     """
     found: dict[int, str] = {}
     for low, written in _exact(question):
@@ -31,7 +40,7 @@ def whole_values(question: Question, values: Mapping[str, tuple[int, ...]]) -> d
         if len(holders) <= MOST_HOLDERS:
             for column in holders:
                 found.setdefault(column, written)
-    for low, written in _near(question, values):
+    for low, written in _near(question, values, spellings):
         for column in values[low]:
             found.setdefault(column, written)
     return found
@@ -56,7 +65,11 @@ def _exact(question: Question) -> Iterator[tuple[str, str]]:
             yield day, day
 
 
-def _near(question: Question, values: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
+def _near(
+    question: Question,
+    values: Mapping[str, tuple[int, ...]],
+    spellings: tuple[Sequence[str], Sequence[int] | Ints] | None,
+) -> Iterator[tuple[str, str]]:
     """Seen values that are nearly a quoted string or a name which was not seen itself."""
     wanted = {**question.quoted, **{run.lower(): run for run in question.named}}
     missed = {
@@ -66,7 +79,15 @@ def _near(question: Question, values: Mapping[str, tuple[int, ...]]) -> Iterator
         return
     from rapidfuzz import fuzz, process
 
+    known, sizes = spellings or (list(values), [len(value) for value in values])
     for low, written in missed.items():
-        best = process.extractOne(low, values.keys(), scorer=fuzz.ratio, score_cutoff=LEAST_ALIKE)
+        likely = [known[at] for at in np.flatnonzero(_may_be_alike(len(low), np.asarray(sizes)))]
+        best = process.extractOne(low, likely, scorer=fuzz.ratio, score_cutoff=LEAST_ALIKE)
         if best is not None and len(values[best[0]]) <= MOST_HOLDERS:
             yield best[0], written
+
+
+def _may_be_alike(size: int, sizes: Ints) -> NDArray[np.bool_]:
+    """Whether strings of these lengths can reach `LEAST_ALIKE` (twice the shorter over both)."""
+    made: NDArray[np.bool_] = 200.0 * np.minimum(size, sizes) >= LEAST_ALIKE * (size + sizes)
+    return made

@@ -12,9 +12,8 @@ import json
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,6 @@ Progress = Callable[[str], None]
 TARGET = "data"
 LEAST_MEMORY = 512
 """MiB that loading may take where a statement gets less."""
-LOOKED_AFTER = 0.05
-"""Seconds between two looks at whether loading is late or was stopped."""
 _PLAIN_TYPE = re.compile(r"[A-Z0-9_ ]+(?:\(\d+(?:,\s*\d+)?\))?")
 LAYOUT = 1
 """Changes when files of an earlier version can no longer be used."""
@@ -109,10 +106,10 @@ class Store:
         stem, version = self._key(path, table)
         if self._sample_only(path, table):
             version = f"{version}-sample-{_hash(table.get('sample', []))[:8]}"
-        target = self.folder / f"{stem}-{version}.duckdb"
+        target = self.folder / f"{stem}{version}.duckdb"
         if not target.exists():
             self._make(table, target)
-            self._forget(stem, target)
+            self._forget(stem, version)
         return target
 
     def ready(self, table: Table) -> Path | None:
@@ -124,7 +121,7 @@ class Store:
             stem, version = self._key(path, table)
         except (SqlError, OSError):
             return None
-        target = self.folder / f"{stem}-{version}.duckdb"
+        target = self.folder / f"{stem}{version}.duckdb"
         return target if target.exists() else None
 
     def _source(self, table: Table) -> Path:
@@ -158,7 +155,7 @@ class Store:
         return True
 
     def _key(self, path: Path, table: Table) -> tuple[str, str]:
-        """What names the file: the table it is of, and the state it is of."""
+        """What names the file: the table it is of, and the state it is of and how it is read."""
         import duckdb
 
         stat = path.stat()
@@ -171,11 +168,9 @@ class Store:
             stat.st_size,
             stat.st_mtime_ns,
             stat.st_ino,
-            source["kind"],
-            source.get("reader"),
-            columns,
         ]
-        return _hash(place)[:20], _hash(state)[:20]
+        reading = [source["kind"], source.get("reader"), columns]
+        return f"{_hash(place)[:20]}-", f"{_hash(state)[:16]}-{_hash(reading)[:16]}"
 
     def _make(self, table: Table, target: Path) -> None:
         """Load the table into a file beside the target and move it there when it is whole."""
@@ -204,6 +199,8 @@ class Store:
         """Run the loader on a connection of its own, within its time."""
         import duckdb
 
+        from stages.core.catalog.interrupting import by_hand, interrupted
+
         late = threading.Event()
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{max(self.limits.memory, LEAST_MEMORY)}MiB",
@@ -213,10 +210,12 @@ class Store:
         }
         try:
             with duckdb.connect(str(path), config=config) as con:
-                with _interrupted(con, self.limits.load_seconds, late, self._stopped):
+                with interrupted(con, self.limits.load_seconds, late, self._stopped):
                     self._rows(con, table)
                 con.execute("CHECKPOINT")
         except Exception as error:
+            if by_hand(error):
+                raise KeyboardInterrupt from None
             raise self._failure(table, error, late.is_set()) from error
         finally:
             with suppress(OSError):
@@ -244,35 +243,15 @@ class Store:
         what = error.what if isinstance(error, WinnowError) else str(error).partition("\n")[0]
         return SqlFailed(f"{name} could not be loaded: {what[:200]}", hint="use another table")
 
-    def _forget(self, stem: str, keep: Path) -> None:
-        """Remove files of earlier states of the same table; who has one open keeps it."""
-        for old in self.folder.glob(f"{stem}-*.duckdb"):
-            if old != keep:
+    def _forget(self, stem: str, version: str) -> None:
+        """Remove files of earlier states of the same table; who has one open keeps it.
+
+        Those of the same state stay, however they are read: someone else may be about to.
+        """
+        state = version.partition("-")[0]
+        for old in self.folder.glob(f"{stem}*.duckdb"):
+            if not old.name.startswith(f"{stem}{state}-"):
                 old.unlink(missing_ok=True)
-
-
-@contextmanager
-def _interrupted(
-    con: duckdb.DuckDBPyConnection, seconds: float, late: threading.Event, stopped: threading.Event
-) -> Iterator[None]:
-    """Interrupt whatever runs on the connection, again and again, once it is stopped or late."""
-    done = threading.Event()
-    end = time.monotonic() + seconds
-
-    def watch() -> None:
-        while not done.wait(LOOKED_AFTER):
-            if time.monotonic() > end:
-                late.set()
-            if late.is_set() or stopped.is_set():
-                con.interrupt()
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
 
 def _write_sample(con: duckdb.DuckDBPyConnection, table: Table) -> None:

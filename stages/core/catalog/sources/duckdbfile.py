@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import duckrows
+from stages.core.catalog import duckrows, interrupting
 from stages.core.catalog.duckrows import Named, Row
 from stages.core.catalog.prepared import MARK_TABLE
 from stages.core.catalog.raw import RawTable, ScanOptions
@@ -91,7 +91,7 @@ def _opened(path: Path, writable: Path | None = None) -> Iterator[duckdb.DuckDBP
             con.execute(f"ATTACH {text(str(path))} AS {ALIAS} (READ_ONLY)")
         except (duckdb.Error, RuntimeError) as error:
             raise SourceError(
-                f"cannot be opened: {duckrows.told(error)}", place=path.name
+                f"cannot be opened: {duckrows.told(error, path)}", place=path.name
             ) from None
         if writable is not None:
             con.execute(f"ATTACH {text(str(writable))} AS winnow_copy")
@@ -241,10 +241,13 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         copy = Path(folder) / "copy.duckdb"
         with _opened(path, copy) as locked:
             try:
-                locked.execute(f"CREATE TABLE winnow_copy.data AS SELECT {chosen} FROM {entry.sql}")
+                with interrupting.also(locked):
+                    locked.execute(
+                        f"CREATE TABLE winnow_copy.data AS SELECT {chosen} FROM {entry.sql}"
+                    )
             except duckdb.Error as error:
                 raise SourceError(
-                    f"cannot be read: {duckrows.told(error)}", place=table["name"]
+                    f"cannot be read: {duckrows.told(error, path)}", place=table["name"]
                 ) from None
             locked.execute("DETACH winnow_copy")
         con.execute(f"ATTACH {text(str(copy))} AS winnow_copy (READ_ONLY)")

@@ -45,7 +45,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
             count = _count(con, path)
             optional = _optional(con, path)
         except duckdb.Error as error:
-            raise SourceError(f"damaged: {duckrows.told(error)}", place=path.name) from None
+            raise SourceError(f"damaged: {duckrows.told(error, path)}", place=path.name) from None
         raw = RawTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
         named = [
             Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description
@@ -56,7 +56,10 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
                 rows = _rows(con, path, [column.name for column in named], count, options)
             raw.checked = "full"
         except duckdb.Error as error:
-            raw.checked, raw.error = "declared", f"its rows cannot be read: {duckrows.told(error)}"
+            raw.checked, raw.error = (
+                "declared",
+                f"its rows cannot be read: {duckrows.told(error, path)}",
+            )
         duckrows.fill(raw, named, [item[1] for item in description], rows, options)
     yield raw
 
@@ -146,4 +149,6 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
             f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {chosen} FROM {_relation(path)}"
         )
     except (duckdb.IOException, duckdb.BinderException, duckdb.InvalidInputException) as error:
-        raise SourceError(f"cannot be read: {duckrows.told(error)}", place=path.name) from None
+        raise SourceError(
+            f"cannot be read: {duckrows.told(error, path)}", place=path.name
+        ) from None
