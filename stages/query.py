@@ -84,7 +84,7 @@ LIMITS = (
         show_default=True,
         metavar="TIME",
         callback=_time,
-        help="What now() and current_date say, UTC: YYYY-MM-DD, HH:MM:SS after it or not.",
+        help="What now() and current_date say, UTC.",
     ),
 )
 

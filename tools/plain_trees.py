@@ -70,6 +70,7 @@ def save(
     assert len(arrays["feature"]) < 2**16
     assert len(names) < 2**8
     part = path.with_name(f"{path.stem}.part.npz")
-    np.savez_compressed(part, names=np.array(names), cuts=cuts, numbers=np.array(numbers), **arrays)
+    held: dict[str, Any] = {"names": np.array(names), "cuts": cuts, "numbers": np.array(numbers)}
+    np.savez_compressed(part, **(held | arrays))
     part.replace(path)
     print(f"{path.name}: {path.stat().st_size:,} bytes, {len(arrays['feature'])} forks")

@@ -107,7 +107,7 @@ def test_a_statement_that_was_too_slow_is_tried_again_but_replayed_as_it_was(ope
     kept = Kept(tmp_path / "kept")
     sql = (
         "SELECT count(*) FROM ga_sessions_2017 a, ga_sessions_2017 b, ga_sessions_2017 c, "
-        "ga_sessions_2017 d, ga_sessions_2017 e WHERE a.visitId + b.visitId + c.visitId > e.visitId"
+        "ga_sessions_2017 d, ga_sessions_2017 e, range(10) f WHERE a.visitId + b.visitId + c.visitId > e.visitId"
     )
     slow = opened(kept=kept, limits=Limits(seconds=0.1)).tried(sql)
     assert slow.kind == "SqlLimit"

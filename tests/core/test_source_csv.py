@@ -524,3 +524,19 @@ def test_quotation_mark_that_is_never_closed_costs_no_rows(tmp_path: Path) -> No
     assert [row["id"] for row in raw.sample] == ["0", "1"]
     rows = [["0", 'x, "y"'], ["1", '"a'], ["2", "b"], ["3", "c"]]
     assert loaded(path, raw)[1] == rows
+
+
+@pytest.mark.parametrize("now", [b"other,columns\n5,6\n", b"id\n1\n", b"v,id\n2,1\n", b""])
+def test_file_with_another_header_than_was_scanned_is_refused(tmp_path: Path, now: bytes) -> None:
+    path = written(tmp_path, b"id,v\n1,2\n")
+    raw = scanned(path)
+    path.write_bytes(now)
+    with pytest.raises(SourceError, match="other columns"):
+        loaded(path, raw)
+
+
+def test_renaming_a_column_by_hand_is_no_other_header(tmp_path: Path) -> None:
+    path = written(tmp_path, b"id,v\n1,2\n")
+    raw = scanned(path)
+    raw.columns[1]["name"] = "volts"
+    assert loaded(path, raw)[1] == [["1", "2"]]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog import recode, sampling
 from stages.core.catalog.dialect import Dialect
+from stages.core.catalog.grid import header_mark
 from stages.core.catalog.sqltext import create, lasting, text
 from stages.core.errors import SourceError
 from stages.core.records import Table
@@ -46,6 +47,7 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         raise SourceError(
             "the table line does not say how to read it", place=path.name, hint="scan again"
         )
+    _check_header(path, len(names), reader)
     columns = [(column["name"], column["type"]) for column in table["columns"]]
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
         if not reader.get("rewrite"):
@@ -59,6 +61,20 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         clean = Path(folder, "clean.csv")
         longest = _rewrite(path, clean, len(names), reader)
         create(con, _relation(clean, names, _CLEAN, longest), columns, target)
+
+
+def _check_header(path: Path, wide: int, reader: dict[str, Any]) -> None:
+    """Columns are taken by their places, so the header has to be the one that was scanned.
+
+    Raises:
+        SourceError: It is not.
+    """
+    if "names" in reader:
+        titled = {**reader, "header": False}
+        first = next(_records(path, titled), None)
+        if first is None or header_mark(first, wide) != reader["names"]:
+            what = "the file has other columns than when it was scanned"
+            raise SourceError(what, place=path.name, hint="scan again")
 
 
 def _utf8(path: Path, copy: Path, reader: dict[str, Any]) -> Path:

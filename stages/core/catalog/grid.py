@@ -6,6 +6,7 @@ a warning.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,7 @@ class Grid:
         skip: Records above the header, or above the first row, that are no part of the table.
         ragged: Whether rows had to be padded or cut, or the header is narrower than they are.
         estimate: Rows of the whole file, where the sample is not all of it.
+        mark: `header_mark` of the header; empty where there is none.
         warnings: What was decided without certainty.
     """
 
@@ -55,6 +57,7 @@ class Grid:
     skip: int
     ragged: bool = False
     estimate: int = 0
+    mark: str = ""
     types: list[str] = field(default_factory=list)
     nulls: list[bool] = field(default_factory=list)
     values: list[dict[str, None]] = field(default_factory=list)
@@ -180,6 +183,12 @@ def distinct(names: Sequence[str]) -> list[str]:
         taken.add(made.casefold())
         result.append(made)
     return result
+
+
+def header_mark(first: Row, wide: int) -> str:
+    """A short hash of the names in a header, by which a loader knows the file it was told of."""
+    names = distinct([*first, *[""] * (wide - len(first))][:wide])
+    return hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _typed(grid: Grid) -> None:

@@ -27,5 +27,5 @@ class Bucket:
         if self.terms and not self._text:
             self._text = "\n".join(self.terms)
         some = f"[{re.escape(''.join(sorted(set(letters))))}]"
-        middle = f"{some}+?{re.escape(inside)}{some}+" if inside else f"{some}*"
+        middle = f"{some}+?{re.escape(inside)}{some}+" if inside else f"{some}+"
         return re.findall(f"^{middle}$", self._text, re.MULTILINE)

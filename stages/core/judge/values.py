@@ -81,7 +81,9 @@ def _near(
 
     known, sizes = spellings or (list(values), [len(value) for value in values])
     for low, written in missed.items():
-        likely = [known[at] for at in np.flatnonzero(_may_be_alike(len(low), np.asarray(sizes)))]
+        likely = [
+            known[at] for at in np.flatnonzero(_may_be_alike(len(low), np.asarray(sizes))).tolist()
+        ]
         best = process.extractOne(low, likely, scorer=fuzz.ratio, score_cutoff=LEAST_ALIKE)
         if best is not None and len(values[best[0]]) <= MOST_HOLDERS:
             yield best[0], written

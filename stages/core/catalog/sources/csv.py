@@ -56,6 +56,8 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
         raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
     more = _further(sample, found, how)
     table = grid.build(head, more)
+    if table.header:
+        table.mark = grid.header_mark(head[table.skip], len(table.names))
     table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header
     table.estimate = _estimate(sample, len(head), len(more))
     if opened:
@@ -129,6 +131,8 @@ def _raw(
         "skip": table.skip,
         "width": len(table.names),
     }
+    if table.mark:
+        reader["names"] = table.mark
     if _odd(table, how, found):
         reader["rewrite"] = True
     raw = RawTable(
