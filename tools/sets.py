@@ -25,12 +25,12 @@ from stages.core.records import Table
 FOLDS = 5
 #: Questions taken of each set: all where None.
 TRAIN_SETS: dict[str, int | None] = {
+    "bird-train": 1200,
+    "snails-native": None,
     "spider-train": 500,
     "spider-dev": 700,
     "spider-syn-dev": 200,
-    "bird-train": 1200,
     "cspider-dev": 600,
-    "snails-native": None,
     "snails-regular": 150,
     "spider2-lite": None,
 }

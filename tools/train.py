@@ -100,7 +100,7 @@ def gathered(data: Data, small: bool) -> list[Rows]:
             "snails-regular": 100,
         }
     rows = list(single(data, limits))
-    rows += merged(data, 10 if small else 16, 40)
+    rows += merged(data, 10 if small else 12, 40)
     rows += union(data, 250)
     print(f"{len(rows)} questions in {time.monotonic() - start:.0f} s", file=sys.stderr)
     return rows
