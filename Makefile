@@ -16,6 +16,7 @@ W := $(BIN)/winnow
 TASKS ?= examples
 DATA ?= ../shared/data
 MODEL_OPTIONS ?=
+MODEL_STAGES ?= vote,collapse,describe,prompt
 
 .PHONY: install demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model
 
@@ -95,4 +96,4 @@ train: install
 	$(BIN)/python tools/train.py --data $(DATA)
 
 test-model: install
-	$(BIN)/python tools/test_model.py
+	$(BIN)/python tools/test_model.py --stages $(MODEL_STAGES)
