@@ -211,19 +211,15 @@ async def _choices(
     timeout: float | None,
 ) -> tuple[list[Choice], list[ModelError]]:
     """What came back, in the order of the batches, and what failed."""
-    import asyncio
-
     from stages.core.choice import requests, understood
+    from stages.core.model.together import ask_together
 
-    calls = [model.ask(request, timeout=timeout) for request in requests(batches, lang)]
     choices: list[Choice] = []
     failures: list[ModelError] = []
-    answers = await asyncio.gather(*calls, return_exceptions=True)
+    answers = await ask_together(model, requests(batches, lang), timeout)
     for batch, answer in zip(batches, answers, strict=True):
         if isinstance(answer, ModelError):
             failures.append(answer)
-        elif isinstance(answer, BaseException):
-            raise answer
         else:
             choices.append(understood(answer.data, batch, tables))
     return choices, failures

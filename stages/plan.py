@@ -95,22 +95,17 @@ async def _drafts(
     timeout: float | None,
 ) -> tuple[list[str], str]:
     """The drafts that came, by sample number, and why none did where none did."""
-    import asyncio
     from dataclasses import replace
+
+    from stages.core.model.together import ask_together
 
     heat = DRAFT_TEMPERATURE if temperature is None else temperature
     request = _request("draft", lang, block("question", safe_lines(question)), heat)
-    calls = [
-        model.ask(replace(request, sample=sample), timeout=timeout)
-        for sample in range(max(1, number))
-    ]
-    answers = await asyncio.gather(*calls, return_exceptions=True)
+    asked = [replace(request, sample=sample) for sample in range(max(1, number))]
     written, errors = [], []
-    for answer in answers:
+    for answer in await ask_together(model, asked, timeout):
         if isinstance(answer, ModelError):
             errors.append(str(answer))
-        elif isinstance(answer, BaseException):
-            raise answer
         else:
             written.append(numbered(answer.data["steps"]))
     return written, f"no draft came: {errors[0]}" if errors else ""

@@ -7,14 +7,14 @@ is asked again keeps its sample number, so that a replay finds it under the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from stages.core.errors import ModelError, NotCached, NotSent, Unreachable
+from stages.core.model.together import ask_together
 
 if TYPE_CHECKING:
-    from stages.core.model import Model, Reply, Request
+    from stages.core.model import Model, Request
 
 ROUNDS = 5
 """Rounds that are wanted (first seed, 4.1)."""
@@ -69,30 +69,15 @@ async def poll(
             break
         batches += 1
         failures = {}
-        for sample, answer in zip(
-            missing, await _batch(model, request, missing, timeout), strict=True
-        ):
+        asked = [replace(request, sample=sample) for sample in missing]
+        answers = await ask_together(model, asked, timeout)
+        for sample, answer in zip(missing, answers, strict=True):
             if isinstance(answer, ModelError):
                 failures[sample] = answer
             else:
                 replies[sample] = answer.data
     error = str(failures[min(failures)]) if failures else ""
     return Poll(tuple(replies[sample] for sample in sorted(replies)), batches, error)
-
-
-async def _batch(
-    model: Model, request: Request, samples: Sequence[int], timeout: float | None
-) -> list[Reply | ModelError]:
-    """One call for each sample number, all at once; every call ends before this does."""
-    import asyncio
-
-    calls = [model.ask(replace(request, sample=sample), timeout=timeout) for sample in samples]
-    answers: list[Reply | ModelError] = []
-    for answer in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(answer, BaseException) and not isinstance(answer, ModelError):
-            raise answer
-        answers.append(answer)
-    return answers
 
 
 def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:

@@ -18,6 +18,7 @@ from stages.core.linking.packing import Batch, packed
 from stages.core.linking.replies import Reader
 from stages.core.linking.roles import ROLES, Semantics
 from stages.core.linking.schema_text import Sheet
+from stages.core.model.together import ask_together
 from stages.core.text import block, safe_lines, visible
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def ask(
         error = f"instructions and question alone fill half of --max-tokens {most}; raise it"
         return Read(Semantics("", {}, {}), 0, tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=most, most=most)
-    answers = await _answers(model, [_request(paper, batch) for batch in batches], timeout)
+    answers = await ask_together(model, [_request(paper, batch) for batch in batches], timeout)
     read = [
         _read(Reader(batch), answer)
         for batch, answer in zip(batches, answers, strict=True)
@@ -137,20 +138,6 @@ def _asked(paper: Brief, system: str, user: str, **values: Any) -> Request:
         },
     )
     return Request(messages=messages, schema=REPLY_SCHEMA, name="query_semantics")
-
-
-async def _answers(
-    model: Model, requests: Sequence[Request], timeout: float | None
-) -> list[Reply | ModelError]:
-    import asyncio
-
-    found: list[Reply | ModelError] = []
-    calls = [model.ask(request, timeout=timeout) for request in requests]
-    for answer in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(answer, BaseException) and not isinstance(answer, ModelError):
-            raise answer
-        found.append(answer)
-    return found
 
 
 def _read(reader: Reader, answer: Reply) -> Semantics:
@@ -188,7 +175,7 @@ async def _merged(
 ) -> tuple[Semantics, str]:
     """One analysis of those of all batches, and why there is none where the call fails."""
     request = _merge_request(paper, read, said, most)
-    answer = (await _answers(model, [request], timeout))[0]
+    answer = (await ask_together(model, [request], timeout))[0]
     if isinstance(answer, ModelError):
         return said, f"the analyses of {len(read)} batches could not be merged: {answer}"
     spelled = {visible(name): name for name in said.functions} | {n: n for n in said.functions}

@@ -19,6 +19,7 @@ from stages.core.linking.packing import Batch, packed
 from stages.core.linking.pruning import Voted
 from stages.core.linking.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, Reader, Said
 from stages.core.linking.schema_text import Sheet
+from stages.core.model.together import ask_together
 from stages.core.selection import listed
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ async def ask(model: Model, task: Task, sheets: Sequence[Sheet], lang: Lang, ter
         return Asked((), tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=min(terms.least, terms.most), most=terms.most)
     requests = [request for batch in batches for request in _requests(paper, batch, terms.samples)]
-    answers = await _answers(model, requests, terms.timeout)
+    answers = await ask_together(model, requests, terms.timeout)
     votes, unknown = _votes(batches, answers, terms.samples)
     if unknown:
         notes.append(f"names in answers that mean nothing and were left out: {listed(unknown)}")
@@ -125,21 +126,6 @@ def _measure(paper: Brief) -> Callable[[Batch], int]:
     jobs = {side: count(prompts.load("prune", side, paper.lang).source) for side in ROLES[2:]}
     longer = max(jobs, key=lambda side: jobs[side])
     return lambda batch: tokens_in(_request(paper, batch, longer))
-
-
-async def _answers(
-    model: Model, requests: Sequence[Request], timeout: float | None
-) -> list[Reply | ModelError]:
-    """One answer for each request, in their order; every call ends before this does."""
-    import asyncio
-
-    found: list[Reply | ModelError] = []
-    calls = [model.ask(request, timeout=timeout) for request in requests]
-    for answer in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(answer, BaseException) and not isinstance(answer, ModelError):
-            raise answer
-        found.append(answer)
-    return found
 
 
 def _votes(
