@@ -18,8 +18,8 @@ class Bucket:
     _text: str = ""
 
     def made_of(self, letters: str, inside: str = "") -> list[str]:
-        """Terms that consist of these letters only, in order; those that have ``inside`` between
-        their first and last letter where it is given.
+        """Terms that consist of these letters only, in order; those that have ``inside`` after
+        their first letter where it is given.
 
         >>> Bucket(["qty", "vehno", "quota"]).made_of("quantity")
         ['qty']
@@ -27,5 +27,5 @@ class Bucket:
         if self.terms and not self._text:
             self._text = "\n".join(self.terms)
         some = f"[{re.escape(''.join(sorted(set(letters))))}]"
-        middle = f"{some}+?{re.escape(inside)}{some}+" if inside else f"{some}+"
+        middle = f"{some}+?{re.escape(inside)}{some}*" if inside else f"{some}+"
         return re.findall(f"^{middle}$", self._text, re.MULTILINE)

@@ -14,7 +14,7 @@ from stages.core.judge.question import Unit
 #: What a synonym's likeness is worth; synonyms count only for words that no name holds.
 SOFT = 0.8
 #: Likeness of the ways a term can stand for a word; the fused model weighs their sums.
-ABBREVIATION, PREFIX, PART, INITIALS, JOINED = 0.7, 0.55, 0.6, 0.8, 0.75
+ABBREVIATION, PREFIX, PART, INITIALS, PAIR, JOINED = 0.7, 0.55, 0.6, 0.8, 0.6, 0.75
 _LONGEST_SHORT = 6
 #: Usual shortenings that no rule of letters gives, by stem.
 _USUAL = {
@@ -71,7 +71,7 @@ class Vocabulary:
         number: Term to its number.
         named: Numbers of terms that stand in names of tables and columns.
         short: First letter → terms that may be abbreviations: short and no common word.
-        odd: First letter → terms of four to nine letters that are no words.
+        odd: First letter → terms of three to nine letters that are no words.
         long: First four letters → terms of five letters and more.
         han: Chinese character → terms of two and more characters that hold it.
         english: English stem → Chinese terms that it translates, with a likeness.
@@ -102,7 +102,7 @@ def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabula
         elif term.isalpha():
             if 2 <= len(term) <= _LONGEST_SHORT and common.get(term, 99.0) > 9.0:
                 made.short[term[0]].terms.append(term)
-            if 4 <= len(term) <= 9 and term not in common and not synonyms.known(term):
+            if 3 <= len(term) <= 9 and term not in common and not synonyms.known(term):
                 made.odd[term[0]].terms.append(term)
             if len(term) >= 5:
                 made.long[term[:4]].append(term)
@@ -128,9 +128,15 @@ def _initials(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, i
     letters = [unit.text[:1].lower() for unit in units]
     for size in (5, 4, 3):
         for at in range(len(units) - size + 1):
-            number = known.number.get("".join(letters[at : at + size]))
+            short = "".join(letters[at : at + size])
+            number = known.number.get(short, known.number.get(words.stem(short)))
             if number is not None:
                 yield at, size, number, INITIALS
+    for at, pair in enumerate(itertools.pairwise(units)):
+        if all(unit.text[:1].isupper() for unit in pair):
+            number = known.number.get("".join(unit.text[0].lower() for unit in pair))
+            if number is not None:
+                yield at, 2, number, PAIR
 
 
 def _joined(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int]]:
@@ -150,20 +156,27 @@ def joins(term: str, first: str, second: str) -> bool:
 
     >>> joins("jkwgt", "jackknife", "weight"), joins("vehno", "vehicle", "number")
     (True, True)
+    >>> joins("slp", "sales", "person"), joins("crg", "card", "group"), joins("slp", "soft", "pen")
+    (True, True, False)
     """
+    if len(term) == 3:
+        return _in_order(term[:2], first) and second[0] == term[2]
     for cut in range(1, len(term) - 1):
         if term[cut] == second[0] and _short(term[:cut], first) and _short(term[cut:], second):
             return True
     return False
 
 
+def _in_order(letters: str, word: str) -> bool:
+    """Whether a word begins with the first of two letters and holds the second after it."""
+    return word[0] == letters[0] and letters[1] in word[1:]
+
+
 def _short(part: str, word: str) -> bool:
     """Whether a part of a joined term stands for a word: whole, its start, or a shortening."""
     if (len(part) >= 2 and word.startswith(part)) or part in _USUAL.get(words.stem(word), ()):
         return True
-    return abbreviates(part, word) or (
-        len(part) == 2 and part[0] == word[0] and part[1] in word[1:]
-    )
+    return abbreviates(part, word) or (len(part) == 2 and _in_order(part, word))
 
 
 def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]:
@@ -172,8 +185,9 @@ def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]
     ``soft`` lets synonyms in. The result for a term is remembered with the catalog.
     """
     found: dict[int, float] = {}
-    for term, likeness in unit.terms:
-        for number, likeness2 in _of_term(term, unit.text, known, soft):
+    for at, (term, likeness) in enumerate(unit.terms):
+        own = at == 0
+        for number, likeness2 in _of_term(term, unit.text if own else term, known, soft and own):
             found[number] = max(found.get(number, 0.0), likeness * likeness2)
     return found
 
@@ -230,11 +244,13 @@ def _same_start(short: str, word: str) -> int:
 
 def abbreviates(short: str, word: str) -> bool:
     """Whether ``short`` is a usual shortening of ``word``: its start (three letters at least), or a
-    part of its start and then at least half of its other consonants, in order.
+    part of its start and then at least half of its other consonants, in order; or all of them.
 
-    >>> [abbreviates(s, w) for s, w in [("qty", "quantity"), ("dept", "department"), ("cat", "contact")]]
+    >>> [abbreviates(s, w) for s, w in [("qty", "quantity"), ("itm", "item"), ("cat", "contact")]]
     [True, True, False]
     """
+    if len(short) >= 3 and short == word[0] + "".join(c for c in word[1:] if c not in "aeiou"):
+        return True
     if len(short) < 2 or len(short) >= len(word) - 1 or short[0] != word[0]:
         return False
     same = _same_start(short, word)

@@ -30,6 +30,7 @@ _KIND: dict[str, EvidenceType] = {
     "cdesc": "description",
     "value": "value",
     "dname": "routing",
+    "kind": "form",
 }
 
 

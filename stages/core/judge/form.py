@@ -63,9 +63,12 @@ _COMPARED = re.compile(
     r"(?:[=<>!]=?|(?i:\b(?:like|between|in\s*\(|is (?:not )?null)))"
 )
 _COMPUTED = re.compile(
-    r"(?i:\b(?:max|min|count|sum|avg|divide|subtract|multiply|cast|strftime|distinct|order by|group by))"
+    r"(?i:\b(?:max|min|count|sum|avg|divide|subtract|multiply|cast|strftime|distinct|order by|group by)\b)"
     r"\s*\(?\s*(?i:distinct\s+)?([A-Za-z_][\w.]*(?:[ ][A-Za-z_][\w.]*){0,2})"
 )
+
+_REFERRED = re.compile(r"\brefers? to\s+([^;=<>!(]{1,120})")
+_BETWEEN = re.compile(r",|\+|\band\b|\bor\b|&")
 
 
 def hinted(hint: str) -> tuple[tuple[str, ...], ...]:
@@ -81,4 +84,9 @@ def hinted(hint: str) -> tuple[tuple[str, ...], ...]:
     for match in _COMPUTED.finditer(hint):
         parts = match[1].split(" ")
         found[tuple(" ".join(parts[:size]) for size in range(len(parts), 0, -1))] = None
+    for match in _REFERRED.finditer(hint):
+        for part in _BETWEEN.split(match[1]):
+            parts = part.strip(" \"`'.").split(" ")[:3]
+            if parts[0]:
+                found[tuple(" ".join(parts[:size]) for size in range(len(parts), 0, -1))] = None
     return tuple(found)

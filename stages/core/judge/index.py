@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stages.core.judge import dates, words
 from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
-from stages.core.judge.kinds import kind_bits, kinds_of
+from stages.core.judge.kinds import kind_bits, kinds_of, terms_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
 from stages.core.judge.values import is_plain_number
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stages.core.records import Column, Table
 
 #: What a term can stand in: the database part of a table's name, table and column names, their descriptions, values seen.
-FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value")
+FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value", "kind")
 #: Words of one description, values of one column, and letters of a value that are read.
 MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
 
@@ -140,14 +140,17 @@ def build(tables: Sequence[Table]) -> Index:
         draft.add("tname", at, _table_name_terms(table))
         draft.add("tdesc", at, _text_terms(table.get("description"), table.get("comment")))
         for column in table["columns"]:
-            _add_column(draft, column, len(columns), values)
+            _add_column(draft, table["name"], column, len(columns), values)
             columns.append(column["name"])
             owner.append(at)
     return _index(tables, draft, columns, np.array(owner, dtype=np.int32), values)
 
 
-def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[int]]) -> None:
-    """One column's name, description and values."""
+def _add_column(
+    draft: _Draft, table: str, column: Column, at: int, values: dict[str, list[int]]
+) -> None:
+    """One column's name, kinds, description and values."""
+    draft.add("kind", at, terms_of(last_name(table), column))
     draft.once("cname", at, column["name"], _name_terms)
     if "nl_name" in column:
         draft.once("cname", at, column["nl_name"], _name_terms)
@@ -212,7 +215,7 @@ def _lists(draft: _Draft, owner: Ints) -> tuple[dict[str, Postings], dict[str, P
     n_terms = len(draft.vocabulary)
     by_column = {
         name: postings(draft.term[name], draft.doc[name], n_terms)
-        for name in ("cname", "cdesc", "value")
+        for name in ("cname", "cdesc", "value", "kind")
     }
     by_table = {
         name: postings(draft.term[name], draft.doc[name], n_terms)
@@ -303,8 +306,11 @@ def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:
 
 
 def _table_name_terms(table: Table) -> list[str]:
-    """Terms of a table's own name, its natural name and its aliases."""
-    return _name_terms(last_name(table["name"]), table.get("nl_name", ""))
+    """Terms of a table's own name, its natural name, and the root of a cryptic one."""
+    own = last_name(table["name"])
+    short = root(own).lower()
+    more = [short] if short != own.lower() else []
+    return _name_terms(own, table.get("nl_name", "")) + more
 
 
 def _name_terms(*spellings: str) -> list[str]:

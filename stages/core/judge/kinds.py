@@ -14,7 +14,7 @@ from stages.core.judge import words
 from stages.core.judge.postings import Floats, Ints, counted
 
 if TYPE_CHECKING:
-    from stages.core.records import Table
+    from stages.core.records import Column, Table
 
 KINDS = ("person", "name", "date", "place", "amount", "text", "keys")
 _PERSON = frozenset(
@@ -139,6 +139,47 @@ def column_kinds(name: str, type_: str) -> tuple[str, ...]:
     if "char" in type_.lower() or "text" in type_.lower():
         found.append("text")
     return tuple(found)
+
+
+#: Terms under which columns of a kind stand in the index, for questions that want the kind.
+PERSON, NAME, DATE = "<person>", "<name>", "<date>"
+_BEARERS = frozenset(
+    words.stem(word)
+    for word in (
+        "person people human individual member user customer client employee staff worker player "
+        "athlete coach manager author writer artist actor actress singer musician director crew "
+        "student teacher professor instructor faculty alumni patient physician doctor nurse driver "
+        "owner passenger guest host candidate applicant politician president senator legislator "
+        "representative contact agent supplier researcher scientist inventor editor reviewer "
+        "reader borrower voter soldier officer victim suspect judge lawyer friend parent child"
+    ).split()
+)
+
+
+def terms_of(table: str, column: Column) -> tuple[str, ...]:
+    """The terms a column stands under by what kind of thing it holds."""
+    name, type_ = column["name"], column["type"].lower()
+    found = column_kinds(name, type_)
+    made = []
+    if "person" in found or ("name" in found and _bears(table)):
+        made.append(PERSON)
+    if "name" in found:
+        made.append(NAME)
+    if "date" in found or type_.startswith(("date", "timestamp")) or _years(column):
+        made.append(DATE)
+    return tuple(made)
+
+
+@lru_cache(maxsize=10_000)
+def _bears(table: str) -> bool:
+    """Whether a table's name says that its rows are persons."""
+    return any(words.stem(part) in _BEARERS for part in words.split(table))
+
+
+def _years(column: Column) -> bool:
+    """Whether all seen values are years."""
+    seen = column.get("examples", ())[:3]
+    return bool(seen) and all(len(v) == 4 and v.isdigit() and v[:2] in ("18", "19", "20") for v in seen)
 
 
 def is_person(parts: Sequence[str]) -> bool:

@@ -20,9 +20,9 @@ from stages.core.judge.values import whole_values
 from stages.core.judge.words import compact
 
 #: What a match in a field says about the table, for the first score only.
-FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6}
+FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6, "kind": 0.4}
 #: Tables that go on to the full features.
-MOST_CANDIDATES, MOST_OF_FAMILY = 150, 40
+MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
 _K1, _B = 1.2, 0.75
 
 
@@ -88,7 +88,7 @@ def meet(
         name: _matrix(
             ways, index.by_column[name], (n_units, len(columns)), _on(name, without), local
         )
-        for name in ("cname", "cdesc", "value")
+        for name in ("cname", "cdesc", "value", "kind")
     }
     return Match(
         question,
@@ -120,7 +120,7 @@ def strongest(table: Mapping[str, Floats]) -> Floats:
 
 def _on(name: str, without: frozenset[str]) -> bool:
     """Whether a field's channel is switched on."""
-    channel = {"dname": "routing", "tname": "name", "cname": "name", "value": "value"}.get(
+    channel = {"dname": "routing", "tname": "name", "cname": "name", "value": "value", "kind": "form"}.get(
         name, "description"
     )
     return channel not in without

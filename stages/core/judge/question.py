@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from stages.core.judge import chinese, dates, form, glossary, words
+from stages.core.judge import chinese, concepts, dates, form, glossary, wanted, words
 
 if TYPE_CHECKING:
     from stages.core.records import Task
 
-Origin: TypeAlias = Literal["question", "evidence", "glossary"]
+Origin: TypeAlias = Literal["question", "evidence", "glossary", "form"]
 #: Units read at most: a question has about ten, a long hint about forty.
 MOST_UNITS = 60
 _IDENTIFIER = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)\b")
@@ -76,9 +77,13 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     for text, origin in told:
         for unit in _units(text, origin, without):
             units.setdefault(unit.terms[0][0], unit)
+    kinds = wanted.units(question, hint) if "form" not in without else []
     whole = "\n".join(text for text, _ in told)
     return Question(
-        units=tuple(units.values())[:MOST_UNITS],
+        units=(
+            *itertools.islice(units.values(), MOST_UNITS - len(kinds)),
+            *(Unit(text, terms, 0, "form") for text, terms in kinds),
+        ),
         spans=_spans(f"{question}\n{hint}"),
         quoted=form.quoted(f"{question}\n{hint}"),
         identifiers=_identifiers(whole),
@@ -93,14 +98,29 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
 def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]:
     """Content words of one text, and pairs of words written as one (``time stamp``)."""
     found = words.sentence(text)
+    meant = _meant(found) if "synonym" not in without else {}
     for place, (spelling, _, _) in enumerate(found):
         low = spelling.lower()
-        if low in words.STOP or low in words.STOP_ZH or (len(low) == 1 and not chinese.is_han(low)):
+        common = low in words.STOP or low in words.STOP_ZH
+        if (common and place not in meant) or (len(low) == 1 and not chinese.is_han(low)):
             continue
         terms = [(words.stem(low), 1.0)]
         if chinese.is_han(low) and "translation" not in without:
             terms += translated(low)
+        terms += meant.get(place, ())
         yield Unit(spelling, tuple(terms), place, origin)
+
+
+def _meant(found: Sequence[tuple[str, int, int]]) -> dict[int, concepts.Terms]:
+    """Place → terms of what the word there asks for, or is a name of."""
+    meant = {at: concepts.asked_by(word.lower()) for at, (word, _, _) in enumerate(found)}
+    meant = {at: terms for at, terms in meant.items() if terms}
+    for first, number, kinds in concepts.known_names(found):
+        terms = concepts.columns_of(kinds)
+        for at in range(first, first + number):
+            if terms:
+                meant[at] = (*meant.get(at, ()), *terms)
+    return meant
 
 
 def translated(word: str) -> list[tuple[str, float]]:

@@ -1,0 +1,125 @@
+"""What a word asks for that no column spells: measures, acts, and names of known things.
+
+``heavier`` asks for a weight, ``Tajikistan`` for a country, ``Nick Wahlberg`` for a person. The
+word gets the terms of such columns beside its own, each less likely. `data/asks.txt` is ours;
+`data/instances.txt.gz` is made by tools/make_instances.py from WordNet 3.0 and Faker (MIT).
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeAlias
+
+from stages.core.judge import words
+
+_DATA = Path(__file__).parent / "data"
+Terms: TypeAlias = tuple[tuple[str, float], ...]
+#: Likeness of what a word asks for, the likeliest first, and of what a name is a name of.
+ASKED, NAMED = (0.6, 0.5, 0.45, 0.4), (0.7, 0.55, 0.45)
+#: Kind of name → words of the columns that hold it.
+COLUMNS = {
+    "country": "country nation nationality",
+    "people": "nationality country citizenship",
+    "state": "state province region",
+    "continent": "continent region",
+    "language": "language",
+    "city": "city town location",
+    "river": "river",
+    "lake": "lake",
+    "sea": "sea",
+    "island": "island",
+    "mountain": "mountain",
+    "desert": "desert",
+    "currency": "currency",
+    "religion": "religion",
+    "sport": "sport",
+    "color": "color colour",
+    "month": "month date",
+    "weekday": "day date",
+}
+#: Kinds whose names are also written small.
+SMALL = frozenset(["language", "currency", "religion", "sport", "color", "people"])
+LONGEST = 3
+
+
+@lru_cache(maxsize=1)
+def asks() -> dict[str, Terms]:
+    """Stem (or Chinese word) → stems of what it asks for."""
+    made: dict[str, Terms] = {}
+    for line in (_DATA / "asks.txt").read_text(encoding="utf-8").splitlines():
+        heads, _, asked = line.partition(":")
+        terms = tuple(zip(map(words.stem, asked.split()), ASKED, strict=False))
+        for head in heads.split():
+            own = words.stem(head)
+            made.setdefault(own, tuple(pair for pair in terms if pair[0] != own))
+    return made
+
+
+@lru_cache(maxsize=1)
+def instances() -> dict[str, tuple[str, ...]]:
+    """Name in lower case → kinds of thing it is a name of (``given`` for given names)."""
+    made: dict[str, list[str]] = {}
+    with gzip.open(_DATA / "instances.txt.gz", "rt", encoding="ascii") as lines:
+        for line in lines:
+            kind, _, names = line.rstrip("\n").partition("\t")
+            for name in names.split("|"):
+                made.setdefault(name, []).append(kind)
+    return {name: tuple(kinds) for name, kinds in made.items()}
+
+
+def asked_by(word: str) -> Terms:
+    """Terms of what a lower-case word asks for."""
+    return asks().get(words.stem(word), ())
+
+
+def known_names(found: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Names of known things among words (`words.sentence`): ``(first word, number, kinds)``.
+
+    The longest name at a place counts; a name has a capital unless its kind is written small too.
+    """
+    at = 0
+    while at < len(found):
+        size = 1
+        for longest in range(min(LONGEST, len(found) - at), 0, -1):
+            run = [spelling for spelling, _, _ in found[at : at + longest]]
+            kinds = _kinds(run)
+            if kinds:
+                yield at, longest, kinds
+                size = longest
+                break
+        at += size
+
+
+def _kinds(run: Sequence[str]) -> tuple[str, ...]:
+    """The kinds of thing that a run of words names."""
+    kinds = instances().get(" ".join(run).lower(), ())
+    if all(word[0].isupper() for word in run):
+        return kinds
+    return tuple(kind for kind in kinds if kind in SMALL)
+
+
+def columns_of(kinds: Sequence[str]) -> Terms:
+    """Terms of the columns that hold names of these kinds."""
+    return tuple(
+        (words.stem(word), likeness)
+        for kind in kinds
+        if kind in COLUMNS
+        for word, likeness in zip(COLUMNS[kind].split(), NAMED, strict=False)
+    )
+
+
+
+def persons(found: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int]]:
+    """Runs of capitalised words that begin with a given name: ``(first word, number)``."""
+    at = 0
+    while at < len(found):
+        size = 0
+        if found[at][0][0].isupper() and "given" in instances().get(found[at][0].lower(), ()):
+            size = 1
+            while size < LONGEST and at + size < len(found) and found[at + size][0][0].isupper():
+                size += 1
+            yield at, size
+        at += max(size, 1)

@@ -1,0 +1,50 @@
+"""Kinds of column that a question wants, as units of their own: a person's name, a name, a date.
+
+A name that was seen in no data still says that some table must hold names. The catalog's columns
+stand under the same terms (`kinds.terms_of`).
+"""
+
+from __future__ import annotations
+
+from stages.core.judge import concepts, dates, form, words
+from stages.core.judge.kinds import DATE, NAME, PERSON
+
+#: Likeness of a name that begins with a given name, and of two or three capitalised words; of a
+#: time in figures and of a question for one.
+GIVEN, CAPITALS, ASKED = 0.9, 0.6, 0.6
+
+
+def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
+    """Texts of the question and hint, and the terms that they want."""
+    made: dict[str, tuple[str, float]] = {}
+    for text in (question, hint):
+        for run, likeness in people(text).items():
+            made.setdefault(run, (PERSON, likeness))
+        for run in (*form.quoted(text).values(), *form.named(text)):
+            made.setdefault(run, (NAME, 1.0))
+    found = [(run, (pair,)) for run, pair in list(made.items())[:6]]
+    asked = form.kinds(question)
+    if not any(term == PERSON for _, ((term, _),) in found) and "person" in asked:
+        found.append(("who", ((PERSON, ASKED),)))
+    if dates.spans(question):
+        found.append(("time", ((DATE, 1.0),)))
+    elif "date" in asked or "year" in asked:
+        found.append(("time", ((DATE, ASKED),)))
+    return found
+
+
+def people(text: str) -> dict[str, float]:
+    """Runs of words that are likely names of persons → how likely."""
+    found = words.sentence(text)
+    places = {at for first, size, kinds in concepts.known_names(found) if kinds != ("given",) for at in range(first, first + size)}
+    made: dict[str, float] = {}
+    for first, size in concepts.persons(found):
+        if size > 1 or first not in places:
+            made[text[found[first][1] : found[first + size - 1][2]]] = GIVEN if size > 1 else CAPITALS
+    quoted = "\n".join(form.quoted(text).values())
+    for run in form.named(text):
+        parts = words.sentence(run)
+        known = any(kinds != ("given",) for _, _, kinds in concepts.known_names(parts))
+        if len(parts) in (2, 3) and not known and run.strip("'\"") not in quoted:
+            made.setdefault(run, CAPITALS)
+    return made
