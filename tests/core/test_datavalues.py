@@ -22,11 +22,13 @@ ROWS = 400
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, list[Table]]]:
-    """Two tables; the value asked for stands far from both ends of one of them."""
+    """Two tables; the values asked for stand far from both ends of one of them, and the second
+    also comes last in the order of values."""
     root = tmp_path_factory.mktemp("data")
     (root / "context").mkdir()
     codes = [f"part-{n:04d}" for n in range(ROWS)]
     codes[157] = "Zwickauer Kurbel"
+    codes[301] = "zinc flange"
     rows = [f'{n},{code},secret-{n},"{"x" * 90}"' for n, code in enumerate(codes)]
     (root / "context" / "parts.csv").write_text("id,label,pin,essay\n" + "\n".join(rows) + "\n")
     others = [f"{n},city {n % 7}" for n in range(ROWS)]
@@ -59,12 +61,13 @@ def test_all_distinct_values_are_there_and_long_and_hidden_ones_are_not(data: An
     assert with_values(tables, database)[0] is filled
 
 
-def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any) -> None:
+@pytest.mark.parametrize("value", ["Zwickauer Kurbel", "Zinc Flange"])
+def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any, value: str) -> None:
     database, tables = data
     task: Any = {
         "kind": "task",
         "task_id": "t",
-        "question": "How many of 'Zwickauer Kurbel' are left?",
+        "question": f"How many of '{value}' are left?",
     }
     made = asyncio.run(link(task, tables, values=True, database=database))  # type: ignore[arg-type]
     first = made["tables"][0]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 4
+FORMAT = 5
 _LISTS = ("by_table", "by_column")
 _ARRAYS = (
     "column_table",

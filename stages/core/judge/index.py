@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 #: What a term can stand in: the database part of a table's name, table and column names, their descriptions, values seen.
 FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value")
-#: Words of one description, values of one column, and letters of a value that are read.
+#: Words of one description, values of one column that are read word by word, and letters of a
+#: value. Whole values are looked up however many a column has: `--values` brings a thousand, and
+#: read by words those would meet every question.
 MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
 
 
@@ -155,11 +157,11 @@ def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[i
     described, comment = column.get("description"), column.get("comment")
     if described or comment or nested:
         draft.add("cdesc", at, _text_terms(described, comment, nested))
-    for value in column.get("examples", ())[:MOST_VALUES]:
+    for place, value in enumerate(column.get("examples", ())):
         low = value[:MOST_LETTERS].lower().strip()
         if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
-        if low and not low.replace(".", "").replace("-", "").isdigit():
+        if place < MOST_VALUES and low and not low.replace(".", "").replace("-", "").isdigit():
             draft.once("value", at, low, _value_terms)
 
 
