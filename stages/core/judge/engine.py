@@ -48,7 +48,7 @@ def _decided(
     if history is not None and "co-occurrence" not in without:
         scores = fuse.lifted(scores, match.index.names, history)
     kept = cut.keep(scores, recall)
-    if "neighbour" not in without:
+    if not without & fuse.GRAPH:
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
