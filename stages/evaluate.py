@@ -115,16 +115,18 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     from stages.core.lines import Asked, Broken
     from stages.core.scoring.linking import Tally
 
-    tally, known = Tally(), _Known()
+    tally, known, asked = Tally(), _Known(), set()
     for item in items:
         if isinstance(item, Broken):
             diagnostics.error(item.error)
         elif isinstance(item, Asked):
+            asked.add(item.task["task_id"])
             try:
                 tally.add(*_measured(item, book, section, known))
             except DataError as error:
                 error.place = error.place or item.line.place
                 diagnostics.error(error)
+    tally.unasked = len(book.by_id.keys() - asked)
     return tally
 
 

@@ -50,6 +50,8 @@ def _title(summary: Summary) -> str:
 def _rules(tally: Tally) -> list[str]:
     lines = [f"gold rule: {RULE}", TOKEN_RULE, INTERVALS]
     lines += [f"left out: {n} {reason}" for reason, n in sorted(tally.left_out.items())]
+    if tally.unasked:
+        lines.append(f"not measured: {tally.unasked} gold questions that no task asks")
     return lines
 
 
@@ -117,6 +119,7 @@ def _json(tally: Tally, section: str, summaries: Sequence[Summary], lost: Sequen
         "gold_rule": RULE,
         "token_rule": TOKEN_RULE,
         "left_out": dict(sorted(tally.left_out.items())),
+        "unasked": tally.unasked,
         "groups": [asdict(summary) for summary in summaries],
         "worst": [asdict(m) for m in lost],
     }
