@@ -23,6 +23,7 @@ import click
 from stages.core.errors import DataError, ModelError
 from stages.core.judge.types import CHANNELS
 from stages.core.lang import Lang, choose
+from stages.core.numbers import Real
 from stages.core.records import Table, Task
 from stages.core.stage import Section, Stage
 
@@ -279,7 +280,7 @@ STAGE = Stage(
     wants=("model", "database"),
     options=(
         click.Option(
-            ["--recall"], type=click.FloatRange(0, 1), default=RECALL, show_default=True,
+            ["--recall"], type=Real(0, 1), default=RECALL, show_default=True,
             help="Strict table recall to aim at; higher keeps more.",
         ),
         click.Option(

@@ -390,6 +390,15 @@ def test_an_unknown_channel_is_a_usage_error() -> None:
     assert run("link", "--without", "magic").status == 2
 
 
+@pytest.mark.parametrize(
+    "argv", [["--recall", "nan"], ["--temperature", "NaN"], ["--recall", "95"]]
+)
+def test_a_number_outside_its_range_is_a_usage_error(argv: list[str]) -> None:
+    done = run("link", *argv)
+    assert done.status == 2
+    assert argv[0] in done.err
+
+
 def test_the_stage_reads_no_pins() -> None:
     assert STAGE.asks
     assert "pin" not in STAGE.inputs
