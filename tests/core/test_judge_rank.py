@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stages.core.judge import CHANNELS, Judgment, judge, reason
 from stages.core.judge.cut import keep
+from stages.core.judge.types import Evidence, RankedTable
 from stages.core.records import Task
 
 from .test_judge_keys import table
@@ -249,6 +250,22 @@ def test_reasons_name_the_evidence_in_both_languages() -> None:
     best = judge(ask("How many students live in each city?"), SCHOOL).tables[0]
     assert "students" in reason(best, "en")
     assert "匹配" in reason(best, "zh")
+
+
+@pytest.mark.parametrize(
+    ("piece", "en", "zh"),
+    [
+        (Evidence("rule", ("tax",), 1.0), 'a rule adds it for "tax"', "规则因 “tax” 加入它"),
+        (Evidence("rule", ("tax",), -1.0), 'a rule forbids it for "tax"', "规则因 “tax” 排除它"),
+        (Evidence("model", (), 1.0, "has it"), "the model chose it [has it]", "模型选择了它 [has it]"),
+        (Evidence("value", ("Oslo",), 0.5, "city"), 'it holds the value "Oslo" [city]', "其中有值 “Oslo” [city]"),
+        (Evidence("value", ("towns",), 0.2), 'its values match "towns"', "其中的值匹配 “towns”"),
+    ],
+)  # fmt: skip
+def test_a_reason_says_what_the_evidence_is(piece: Evidence, en: str, zh: str) -> None:
+    ranked = RankedTable("hr", 0.5, True, (piece,))
+    assert reason(ranked, "en") == f"{en} (0.50)"
+    assert reason(ranked, "zh") == f"{zh} (0.50)"
 
 
 def test_columns_carry_scores_and_words() -> None:
