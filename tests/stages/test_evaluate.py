@@ -117,6 +117,17 @@ def test_what_was_not_measured_is_said(tmp_path: Path) -> None:
     assert b"all: 2 questions" in done.out
 
 
+def test_stale_sections_are_measured_and_said(tmp_path: Path) -> None:
+    stdin = lines(*opening("a"), {**asked("a", "q1", []), "question": "How many?"})
+    voted = run("vote", stdin=stdin).out
+    collapsed = run("collapse", stdin=voted).out
+    assert b"stale:" not in measure(tmp_path, collapsed, {"set": GOLD}).out
+    edited = measure(tmp_path, collapsed.replace(b"How many?", b"How much?"), {"set": GOLD})
+    assert edited.status == 0
+    assert b"stale: 1 of the sections were made from other inputs or tables" in edited.out
+    assert b"rerun `winnow collapse`" in edited.out
+
+
 def test_broken_lines_and_sections_are_reported_and_the_rest_is_scored(tmp_path: Path) -> None:
     odd = asked("a", "q2", [])
     odd["collapse"] = {"shown": 3}

@@ -125,11 +125,13 @@ class Tally:
 
     Attributes:
         unasked: Questions of the gold that no task asks.
+        stale: Measured sections that were made from other inputs or tables.
     """
 
     measures: list[Measure] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     unasked: int = 0
+    stale: int = 0
 
     def add(self, found: Measure | None, reason: str) -> None:
         """Keep a measure, or count why there is none."""
