@@ -106,6 +106,7 @@ class Hints:
         from stages.core.judge.history import BoundHistory
         from stages.core.judge.recalled import recalled
         from stages.core.judge.rules import BoundRules
+        from stages.core.judge.seeking import Seeker
         from stages.core.lookup import names_of
 
         if not task.get("question", "").strip():
@@ -114,8 +115,10 @@ class Hints:
         notes: tuple[str, ...] = ()
         history = BoundHistory(self.history, names_of(tables)) if self.history else None
         rules = BoundRules(self.rules, names_of(tables)) if self.rules else None
+        seeker = None
         if self.data is not None:
             tables, notes = with_values(tables, self.data)
+            seeker = Seeker(tables, self.data)
         found = judge(
             task,
             tables,
@@ -124,7 +127,9 @@ class Hints:
             history=history,
             rules=rules,
             index_dir=self.index,
+            seek=seeker,
         )
+        notes = (*notes, *(seeker.notes if seeker else ()))
         if history and "co-occurrence" not in self.without:
             found = recalled(found, history)
         return replace(found, notes=(*found.notes, *notes)) if notes else found
