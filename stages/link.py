@@ -163,7 +163,8 @@ def _section(
     from stages.core.judge.ruled import ruled
 
     found, applied = asked.judgment, hints.applied(task, tables)
-    notes = [*found.notes, *(hints.history.notes if hints.history else ()), *asked.notes]
+    past = hints.history if "co-occurrence" not in hints.without else None
+    notes = [*found.notes, *(past.notes if past else ()), *asked.notes]
     if applied is not None:
         found = ruled(found, applied)
         notes += applied.unknown

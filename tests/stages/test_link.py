@@ -177,6 +177,11 @@ def test_past_sql_lifts_what_was_used_together() -> None:
         ["singer"],
         "past SQL",
     )
+    broken = count_statements(statements(past + "((;"))
+    assert built_in(asked, history=broken)["notes"] == [
+        "history: 1 of 31 statements could not be read"
+    ]
+    assert "notes" not in built_in(asked, history=broken, without=["co-occurrence"])
     off = by_name(built_in(asked, recall=1.0, history=history, without=["co-occurrence"]))
     assert off["machine_7"] == before["machine_7"]
 
