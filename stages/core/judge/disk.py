@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 5
+FORMAT = 6
 #: Indexes kept in one folder.
 MOST_FILES = 64
 _LISTS = ("by_table", "by_column")
@@ -64,6 +64,7 @@ def save(index: Index, path: Path) -> None:
         lists = getattr(index, name)
         arrays[f"{name}/start"], arrays[f"{name}/doc"] = lists.start, lists.doc
     texts = {
+        "canonical": index.canonical,
         "names": index.names,
         "columns": index.columns,
         "terms": list(index.vocabulary),
@@ -121,6 +122,7 @@ def _index(held: dict[str, Any]) -> Index:
         for name in names
     )
     return Index(
+        canonical=tuple(texts["canonical"]),
         names=names,
         columns=tuple(texts["columns"]),
         vocabulary={term: at for at, term in enumerate(texts["terms"])},

@@ -50,7 +50,7 @@ def _decided(
     match = matched(task, tables, without, index_dir, seek)
     scores = table_scores(match, without)
     if history is not None and "co-occurrence" not in without:
-        scores = fuse.lifted(scores, match.index.names, history)
+        scores = fuse.lifted(scores, match.index.canonical, history)
     kept = cut.keep(scores, recall)
     if not without & fuse.GRAPH:
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)

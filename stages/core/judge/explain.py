@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from stages.core.judge.fuse import GRAPH
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
 from stages.core.judge.types import (
+    Edge,
     Evidence,
     EvidenceType,
     Judgment,
@@ -50,7 +52,7 @@ class Explainer:
         self.match, self.scores, self.without, self.recall = match, scores, without, recall
         self.index = match.index
         self.local = {int(table): at for at, table in enumerate(match.candidates)}
-        self.number = {name: at for at, name in enumerate(self.index.names)}
+        self.number = {name: at for at, name in enumerate(self.index.canonical)}
         self.top_idf = float(match.idf.max(initial=0.0)) or 1.0
 
     def judgment(self, kept: NDArray[np.bool_], effect: RuleEffect | None) -> Judgment:
@@ -61,7 +63,7 @@ class Explainer:
         matched = self._matched()
         ranked = tuple(
             RankedTable(
-                self.index.names[at],
+                self.index.canonical[at],
                 round(score, 4),
                 keep,
                 self._table_evidence(at, ruled, matched),
@@ -70,10 +72,17 @@ class Explainer:
                 order.tolist(), scores[order].tolist(), kept[order].tolist(), strict=True
             )
         )
-        names = [table.name for table in ranked if table.keep]
-        edges = () if "key" in self.without else self.index.keys.between(names)
         ranked_columns = tuple(self._columns(kept, effect))
+        edges = tuple(self._edges([at for at in order.tolist() if kept[at]]))
         return Judgment(ranked, ranked_columns, edges, n_columns=len(self.index.columns))
+
+    def _edges(self, kept: Sequence[int]) -> Iterator[Edge]:
+        """Relations between the kept tables, in canonical names."""
+        if "key" in self.without:
+            return
+        own = {self.index.names[at]: self.index.canonical[at] for at in kept}
+        for edge in self.index.keys.between(list(own)):
+            yield replace(edge, left=own[edge.left], right=own[edge.right])
 
     def _ruled(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None
@@ -141,7 +150,7 @@ class Explainer:
         near = self.index.near[at]
         strong = sorted(near[self.scores[near] >= STRONG], key=lambda o: (-self.scores[o], o))
         if strong:
-            names = tuple(self.index.names[other] for other in strong[:MOST_NEAR])
+            names = tuple(self.index.canonical[other] for other in strong[:MOST_NEAR])
             kind: EvidenceType = "key" if len(strong) > 1 else "neighbour"
             yield Evidence(kind, names, round(0.3 * float(self.scores[strong[0]]), 2))
 
@@ -166,11 +175,13 @@ class Explainer:
         for row, column, table, key, keep, likely in zip(*each, strict=True):
             name = self.index.columns[column]
             evidence = self._column_evidence(row, met.get(row, ()), name if key else "")
-            if ruled and (self.index.names[table], name) in ruled:
-                keep = ruled[self.index.names[table], name]
+            if ruled and (self.index.canonical[table], name) in ruled:
+                keep = ruled[self.index.canonical[table], name]
                 evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
-                yield RankedColumn(self.index.names[table], name, round(likely, 4), keep, evidence)
+                yield RankedColumn(
+                    self.index.canonical[table], name, round(likely, 4), keep, evidence
+                )
 
     def _any_met(self) -> NDArray[np.bool_]:
         """Whether any unit meets each candidate column."""

@@ -20,6 +20,7 @@ from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kind_bits, kinds_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
+from stages.core.judge.spelling import spelled
 from stages.core.judge.values import is_plain_number
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Index:
     """One catalog, ready to be asked.
 
     Args:
-        names: Table names, in file order.
+        canonical: Table names as the lines have them, in file order.
+        names: The same as their sources spell them, with database and schema (`spellings`).
         columns: Column names, all tables one after another.
         column_table: int32 [columns], the table of each column.
         column_start: int32 [tables + 1], the first column of each table.
@@ -59,6 +61,7 @@ class Index:
         is_key: bool [columns], whether keys run over a column.
     """
 
+    canonical: tuple[str, ...]
     names: tuple[str, ...]
     columns: tuple[str, ...]
     column_table: Ints
@@ -133,6 +136,8 @@ class _Draft:
 
 def build(tables: Sequence[Table]) -> Index:
     """Index the table lines; every step takes time in proportion to their bytes."""
+    canonical = tuple(table["name"] for table in tables)
+    tables = spelled(tables)
     draft = _Draft()
     columns: list[str] = []
     owner: list[int] = []
@@ -145,7 +150,8 @@ def build(tables: Sequence[Table]) -> Index:
             _add_column(draft, column, len(columns), values)
             columns.append(column["name"])
             owner.append(at)
-    return _index(tables, draft, columns, np.array(owner, dtype=np.int32), values)
+    owners = np.array(owner, dtype=np.int32)
+    return _index(canonical, tables, draft, columns, owners, values)
 
 
 def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[int]]) -> None:
@@ -166,6 +172,7 @@ def _add_column(draft: _Draft, column: Column, at: int, values: dict[str, list[i
 
 
 def _index(
+    canonical: tuple[str, ...],
     tables: Sequence[Table],
     draft: _Draft,
     columns: list[str],
@@ -185,6 +192,7 @@ def _index(
     start = np.zeros(n_tables + 1, dtype=np.int32)
     np.cumsum(np.bincount(owner, minlength=n_tables), out=start[1:])
     return Index(
+        canonical=canonical,
         names=names,
         columns=tuple(columns),
         column_table=owner,

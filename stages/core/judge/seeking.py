@@ -92,7 +92,7 @@ def _statement(table: str, columns: Sequence[str], words: Sequence[str]) -> str:
 def seeing(index: Index, found: Seen) -> Index:
     """The index with values that were found in the data added to those it has."""
     more: dict[str, tuple[int, ...]] = {}
-    number = {name: at for at, name in enumerate(index.names)} if found else {}
+    number = {name: at for at, name in enumerate(index.canonical)} if found else {}
     for value, places in found.items():
         own = list(index.values.get(value, ()))
         for table, column in places:
