@@ -233,10 +233,11 @@ async def _choices(
 
 
 def _names(names: Sequence[str], most: int = 10) -> str:
-    from stages.core.text import visible
-
+    """The first names, none of them long; whoever shows the note escapes it."""
+    sound = (name.encode("utf-8", "replace").decode() for name in names[:most])
+    short = [name if len(name) <= 80 else f"{name[:79]}…" for name in sound]
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(visible(name, 80) for name in names[:most]) + more
+    return ", ".join(short) + more
 
 
 def _counts(made: Section) -> tuple[int, ...]:

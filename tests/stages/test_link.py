@@ -296,6 +296,8 @@ def test_names_are_resolved_and_unknown_ones_reported() -> None:
     age = next(c for c in made["columns"] if (c["table"], c["name"]) == ("singer", "age"))
     assert age["evidence"][0]["type"] == "model"
     assert made["notes"] == ["the model named what is not there: ghosts, singer.shoe"]
+    made, _ = ask(lambda request, n: choosing(("gh\x1bost", []), ("x" * 200, [])))
+    assert made["notes"] == [f"the model named what is not there: gh\x1bost, {'x' * 79}…"]
 
 
 def test_an_empty_answer_is_an_answer() -> None:
