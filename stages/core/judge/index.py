@@ -6,7 +6,6 @@ memory for the last few catalogs asked of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +19,7 @@ from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kind_bits, kinds_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
-from stages.core.judge.spelling import spelled
+from stages.core.judge.spelling import root, spelled
 from stages.core.judge.values import is_plain_number
 
 if TYPE_CHECKING:
@@ -274,17 +273,6 @@ def _numbered(keys: Iterable[str]) -> Ints:
     """Equal keys get equal numbers."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
-
-
-def root(name: str) -> str:
-    """The root of a cryptic table name: three or four capitals, a leading letter that says what
-    kind of table it is, a number at the end. Other names are their own root.
-
-    >>> root("ORCT") == root("RCT1") == root("ARCT"), root("orders")
-    (True, 'orders')
-    """
-    found = re.fullmatch(r"[A-Z]?([A-Z]{3})\d{0,2}", last_name(name))
-    return found[1] if found else name
 
 
 def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:

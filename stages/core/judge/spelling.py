@@ -7,9 +7,11 @@ abbreviation (``ORCT``). The judge reads the source's own spelling, and answers 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from stages.core.judge.history import canonical
+from stages.core.judge.keys import last_name
 from stages.core.records import Table
 
 
@@ -45,3 +47,14 @@ def _renamed(table: Table, own: dict[str, str]) -> Table:
             for key in table["foreign_keys"]
         ]
     return made
+
+
+def root(name: str) -> str:
+    """The root of a cryptic table name: three or four capitals, a leading letter that says what
+    kind of table it is, a number at the end. Other names are their own root.
+
+    >>> root("ORCT") == root("RCT1") == root("ARCT"), root("orders")
+    (True, 'orders')
+    """
+    found = re.fullmatch(r"[A-Z]?([A-Z]{3})\d{0,2}", last_name(name))
+    return found[1] if found else name
