@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stages.core.numbers import Real
+
 if TYPE_CHECKING:
     from stages.core.linking.kept import Kept
     from stages.core.model.cache import Cache, Entry, Exported
@@ -72,7 +74,7 @@ def show(keys: Sequence[str], where: Path | None) -> None:
 @KEYS
 @MODEL
 @WHERE
-@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Only what is older.")
+@click.option("--older", type=Real(0), metavar="DAYS", help="Only what is older.")
 @click.option("--all", "everything", is_flag=True, help="Forget all that is kept.")
 def clear(
     keys: Sequence[str],

@@ -115,16 +115,20 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     from stages.core.lines import Asked, Broken
     from stages.core.scoring.linking import Tally
 
-    tally, known = Tally(), _Known()
+    tally, known, asked = Tally(), _Known(), set()
     for item in items:
         if isinstance(item, Broken):
             diagnostics.error(item.error)
         elif isinstance(item, Asked):
+            asked.add(item.task["task_id"])
             try:
-                tally.add(*_measured(item, book, section, known))
+                found, reason = _measured(item, book, section, known)
+                tally.add(found, reason)
+                tally.stale += found is not None and not _stands(item, section)
             except DataError as error:
                 error.place = error.place or item.line.place
                 diagnostics.error(error)
+    tally.unasked = len(book.by_id.keys() - asked)
     return tally
 
 
@@ -145,6 +149,13 @@ def _measured(asked: Asked, book: GoldBook, name: str, known: _Known) -> tuple[M
     if gold is None:
         return None, NO_GOLD
     return measure(kept(name, found), gold, facts, task.get("question", "")), NOT_THERE
+
+
+def _stands(asked: Asked, name: str) -> bool:
+    """Whether the section was made from the task and the tables as they are."""
+    from stages.core.sections import Check
+
+    return Check(asked.task, asked.hashes, asked.line.place).stands(name)
 
 
 class _Known:

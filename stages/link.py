@@ -23,6 +23,7 @@ import click
 from stages.core.errors import DataError, ModelError
 from stages.core.judge.types import CHANNELS
 from stages.core.lang import Lang, choose
+from stages.core.numbers import Real
 from stages.core.records import Table, Task
 from stages.core.stage import Section, Stage
 
@@ -105,6 +106,7 @@ class Hints:
         from stages.core.judge.history import BoundHistory
         from stages.core.judge.recalled import recalled
         from stages.core.judge.rules import BoundRules
+        from stages.core.judge.seeking import Seeker
         from stages.core.lookup import names_of
 
         if not task.get("question", "").strip():
@@ -113,8 +115,10 @@ class Hints:
         notes: tuple[str, ...] = ()
         history = BoundHistory(self.history, names_of(tables)) if self.history else None
         rules = BoundRules(self.rules, names_of(tables)) if self.rules else None
+        seeker = None
         if self.data is not None:
             tables, notes = with_values(tables, self.data)
+            seeker = Seeker(tables, self.data)
         found = judge(
             task,
             tables,
@@ -123,7 +127,9 @@ class Hints:
             history=history,
             rules=rules,
             index_dir=self.index,
+            seek=seeker,
         )
+        notes = (*notes, *(seeker.notes if seeker else ()))
         if history and "co-occurrence" not in self.without:
             found = recalled(found, history)
         return replace(found, notes=(*found.notes, *notes)) if notes else found
@@ -157,7 +163,8 @@ def _section(
     from stages.core.judge.ruled import ruled
 
     found, applied = asked.judgment, hints.applied(task, tables)
-    notes = [*found.notes, *(hints.history.notes if hints.history else ()), *asked.notes]
+    past = hints.history if "co-occurrence" not in hints.without else None
+    notes = [*found.notes, *(past.notes if past else ()), *asked.notes]
     if applied is not None:
         found = ruled(found, applied)
         notes += applied.unknown
@@ -226,10 +233,11 @@ async def _choices(
 
 
 def _names(names: Sequence[str], most: int = 10) -> str:
-    from stages.core.text import visible
-
+    """The first names, none of them long; whoever shows the note escapes it."""
+    sound = (name.encode("utf-8", "replace").decode() for name in names[:most])
+    short = [name if len(name) <= 80 else f"{name[:79]}…" for name in sound]
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(visible(name, 80) for name in names[:most]) + more
+    return ", ".join(short) + more
 
 
 def _counts(made: Section) -> tuple[int, ...]:
@@ -279,7 +287,7 @@ STAGE = Stage(
     wants=("model", "database"),
     options=(
         click.Option(
-            ["--recall"], type=click.FloatRange(0, 1), default=RECALL, show_default=True,
+            ["--recall"], type=Real(0, 1), default=RECALL, show_default=True,
             help="Strict table recall to aim at; higher keeps more.",
         ),
         click.Option(

@@ -36,6 +36,7 @@ import click
 
 from stages.core import diagnostics
 from stages.core.errors import UsageError
+from stages.core.numbers import Real
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.streams import STDIN, output
 
@@ -49,7 +50,7 @@ def _limit(
 ) -> click.Option:
     """An option that sets one limit; its default is the limit's own."""
     default = getattr(_DEFAULT, name)
-    kind = click.FloatRange(0.1) if isinstance(default, float) else click.IntRange(least)
+    kind = Real(0.1) if isinstance(default, float) else click.IntRange(least)
     flag = option or f"--{name.replace('_', '-')}"
     return click.Option(
         [flag, name], type=kind, default=default, show_default=True, metavar=metavar, help=help_

@@ -21,6 +21,7 @@ import click
 from stages.core.ballots import KNOWLEDGE_CHARS, VIDEO_CHARS, Ballot, ballot, split
 from stages.core.errors import DataError
 from stages.core.lang import Lang, choose
+from stages.core.numbers import Real
 from stages.core.polling import ROUND_SECONDS, ROUNDS, Poll, poll
 from stages.core.preview import previews
 from stages.core.records import Table, Task
@@ -288,7 +289,7 @@ STAGE = Stage(
             metavar="CHARS", show_default=True, help="Characters of video text shown to the model; 0 is all.",
         ),
         click.Option(
-            ["--recall"], type=click.FloatRange(0, 1), default=RECALL, metavar="SHARE", show_default=True,
+            ["--recall"], type=Real(0, 1), default=RECALL, metavar="SHARE", show_default=True,
             help="builtin: share of needed tables to keep, where `link` has not run.",
         ),
     ),

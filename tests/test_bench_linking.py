@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -63,3 +65,22 @@ def test_strict_needs_every_gold_table(bm25: ModuleType) -> None:
     ranked = ["a", "b", "c"]
     assert bm25.strict(ranked, ["B", "a"], 2)
     assert not bm25.strict(ranked, ["a", "c"], 2)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--sets", "nope"], "--sets: no nope; there are mine"),
+        (["--sets", "mine", "--limit", "-1"], "--limit"),
+        (["--data", "nowhere"], "--data"),
+    ],
+)
+def test_a_wrong_command_line_is_said(tmp_path: Path, argv: list[str], said: str) -> None:
+    (tmp_path / "INDEX.json").write_text('{"mine": {}}')
+    tool = str(ROOT / "tools" / "bench_linking.py")
+    done = subprocess.run(
+        [sys.executable, tool, "--without-schemagate", "--data", str(tmp_path), *argv],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]

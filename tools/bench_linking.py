@@ -213,7 +213,7 @@ def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of benchmark data")
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", default=",".join(SETS), help="of INDEX.json in the data")
     parser.add_argument(
         "--limit", type=int, default=200, help="questions a set, drawn once; 0 is all"
     )
@@ -221,7 +221,17 @@ def options() -> argparse.Namespace:
         "--floor", action="store_true", help="BM25 alone, against the reference floor"
     )
     parser.add_argument("--without-schemagate", action="store_true")
-    return parser.parse_args()
+    given = parser.parse_args()
+    try:
+        known = json.loads((given.data / "INDEX.json").read_bytes())
+    except OSError as error:
+        parser.error(f"--data: {error}")
+    unknown = [name for name in given.sets.split(",") if name not in known]
+    if unknown:
+        parser.error(f"--sets: no {', '.join(unknown)}; there are {', '.join(known)}")
+    if given.limit < 0:
+        parser.error("--limit: 0 is all, less is nothing")
+    return given
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 README = HERE / "README.md"
 FENCE = re.compile(r"(^```console\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL)
-HELP = re.compile(r"(<!-- help:(\w*) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
+HELP = re.compile(r"(<!-- help:([\w ]*?) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
 
 
 def environment(scratch: Path) -> dict[str, str]:

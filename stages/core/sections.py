@@ -81,6 +81,14 @@ class Check:
             if not stale_ok:
                 self._fresh(name, set())
 
+    def stands(self, name: str) -> bool:
+        """Whether a section, and all that it rests on, was made from what is there now."""
+        try:
+            self._fresh(name, set())
+        except StaleSection:
+            return False
+        return True
+
     def _missing(self, names: Sequence[str]) -> MissingSection:
         what = f"no section {' or '.join(names)}"
         return MissingSection(what, place=self.place, hint=f"run `winnow {names[0]}` first")

@@ -12,7 +12,8 @@ import pytest
 from stages.core.catalog import scan_root
 from stages.core.catalog.raw import ScanOptions
 from stages.core.errors import DataError
-from stages.core.judge.datavalues import LONGEST, with_values
+from stages.core.judge.datavalues import LONGEST, PER_COLUMN, with_values
+from stages.core.judge.seeking import Seeker
 from stages.core.records import Table
 from stages.core.sandbox.database import Database
 from stages.link import link
@@ -22,11 +23,13 @@ ROWS = 400
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, list[Table]]]:
-    """Two tables; the value asked for stands far from both ends of one of them."""
+    """Two tables; the values asked for stand far from both ends of one of them, and the second
+    also comes last in the order of values."""
     root = tmp_path_factory.mktemp("data")
     (root / "context").mkdir()
     codes = [f"part-{n:04d}" for n in range(ROWS)]
     codes[157] = "Zwickauer Kurbel"
+    codes[301] = "zinc flange"
     rows = [f'{n},{code},secret-{n},"{"x" * 90}"' for n, code in enumerate(codes)]
     (root / "context" / "parts.csv").write_text("id,label,pin,essay\n" + "\n".join(rows) + "\n")
     others = [f"{n},city {n % 7}" for n in range(ROWS)]
@@ -59,12 +62,13 @@ def test_all_distinct_values_are_there_and_long_and_hidden_ones_are_not(data: An
     assert with_values(tables, database)[0] is filled
 
 
-def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any) -> None:
+@pytest.mark.parametrize("value", ["Zwickauer Kurbel", "Zinc Flange"])
+def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any, value: str) -> None:
     database, tables = data
     task: Any = {
         "kind": "task",
         "task_id": "t",
-        "question": "How many of 'Zwickauer Kurbel' are left?",
+        "question": f"How many of '{value}' are left?",
     }
     made = asyncio.run(link(task, tables, values=True, database=database))  # type: ignore[arg-type]
     first = made["tables"][0]
@@ -73,6 +77,62 @@ def test_link_finds_a_table_by_a_value_that_the_examples_lack(data: Any) -> None
     assert made["meta"]["options"] == {"values": True}
     plain = asyncio.run(link(task, tables, database=database))  # type: ignore[arg-type]
     assert not [e for t in plain["tables"] for e in t["evidence"] if e["type"] == "value"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, list[Table]]]:
+    """Tables whose columns hold more values than are read, or none that are text."""
+    root = tmp_path_factory.mktemp("large")
+    (root / "context").mkdir()
+    names = [f"part-{n:05d}" for n in range(PER_COLUMN + 500)]
+    names[-3] = "Zinc Flange"
+    lines = [f"{name},secret {name}" for name in names]
+    (root / "context" / "parts.csv").write_text("label,pin\n" + "\n".join(lines) + "\n")
+    days = [f"{70000 + n},{2000 + n // 28 % 20}-02-{n % 28 + 1:02d}" for n in range(900)]
+    (root / "context" / "visits.csv").write_text("badge,came\n" + "\n".join(days) + "\n")
+    (root / "context" / "depots.csv").write_text("id,town\n1,Ulm\n2,Bonn\n")
+    found = scan_root(root, ScanOptions(hide=("pin",)))
+    with Database(found.catalog, found.tables, cache=root / "cache") as database:
+        yield database, list(found.tables)
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "written"),
+    [
+        ("Where does the zinc flange lie?", "label", "zinc flange"),
+        ("Who wore the number 70531?", "badge", "70531"),
+        ("Who was in on 2011-02-17?", "came", "2011-02-17"),
+    ],
+)
+def test_the_question_is_looked_up_where_not_all_values_are_read(
+    large: Any, question: str, column: str, written: str
+) -> None:
+    database, tables = large
+    task: Any = {"kind": "task", "task_id": "t", "question": question}
+    made = asyncio.run(link(task, tables, values=True, database=database))  # type: ignore[arg-type]
+    found = [
+        (c["name"], e["words"]) for c in made["columns"] for e in c["evidence"]
+        if e["type"] == "value"
+    ]  # fmt: skip
+    assert (column, [written]) in found
+    assert "notes" not in made
+    off = asyncio.run(link(task, tables, values=True, database=database, without=["value"]))  # type: ignore[arg-type]
+    assert not [e for c in off["columns"] for e in c["evidence"] if e["type"] == "value"]
+
+
+def test_hidden_values_are_not_looked_up(large: Any) -> None:
+    database, tables = large
+    filled, _ = with_values(tables, database)
+    assert Seeker(filled, database)(["secret part-00007", "zinc flange"]) == {
+        "zinc flange": [("parts", "label")]
+    }
+
+
+def test_words_with_quotes_are_looked_up_as_they_are(large: Any) -> None:
+    database, tables = large
+    seeker = Seeker(with_values(tables, database)[0], database)
+    assert seeker(["it's", "') OR ('1'='1", "x" * 5000]) == {}
+    assert seeker.notes == []
 
 
 def test_what_cannot_be_read_keeps_its_examples_and_is_noted(data: Any, tmp_path: Path) -> None:

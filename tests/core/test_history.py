@@ -104,6 +104,20 @@ def test_json_lines_and_their_broken_ones() -> None:
     assert history.skipped == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"sql": "SELECT 1 FROM a"}, {"query": "SELECT 1 FROM a JOIN b"}]',
+        '[\n  "SELECT 1 FROM a",\n  "SELECT 1 FROM a JOIN b"\n]\n',
+        '"SELECT 1 FROM a"\n"SELECT 1 FROM a JOIN b"\n',
+        '{"sql": "SELECT 1 FROM a -- \u2028 x"}\r\n{"sql": "SELECT 1 FROM a JOIN b"}\r\n',
+    ],
+)
+def test_statements_come_as_any_json(text: str) -> None:
+    history = read(text)
+    assert (history.tables, history.skipped) == ({"a": 2, "b": 1}, 0)
+
+
 def test_quotes_that_do_not_come_in_pairs_spoil_one_statement_only() -> None:
     history = read("SELECT 1 FROM a;\nSELECT 'x FROM b;\nSELECT 1 FROM c;\n")
     assert set(history.tables) == {"a", "c"}

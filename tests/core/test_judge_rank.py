@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stages.core.judge import CHANNELS, Judgment, judge, reason
 from stages.core.judge.cut import keep
+from stages.core.judge.types import Evidence, RankedTable
 from stages.core.records import Task
 
 from .test_judge_keys import table
@@ -129,7 +130,36 @@ def test_each_channel_can_be_switched_off(channel: str) -> None:
     )
     assert len(found.tables) == len(SCHOOL)
     kinds = {item.type for ranked in (*found.tables, *found.columns) for item in ranked.evidence}
-    assert channel == "key" or channel not in kinds
+    assert channel not in kinds
+
+
+def test_without_keys_nothing_is_kept_or_lifted_for_its_keys() -> None:
+    question = ask("Which students take the course Databases?")
+    found = judge(question, SCHOOL, without=["key"])
+    kinds = {item.type for ranked in (*found.tables, *found.columns) for item in ranked.evidence}
+    assert not kinds & {"key", "neighbour"}
+    assert not found.edges
+    far = judge(ask("roof colours and stops"), SCHOOL, without=["key"])
+    assert not any(
+        column.keep and not column.evidence for column in far.columns if column.name == "stu_id"
+    )
+
+
+def test_columns_say_which_words_came_from_the_glossary() -> None:
+    known = "A pupil's home: pupil refers to the city of the student."
+    found = judge(ask("Where is the home of each pupil?", knowledge=known), SCHOOL)
+    kinds = {(c.name, item.type) for c in found.columns for item in c.evidence}
+    assert ("city", "glossary") in kinds
+    assert ("city", "name") not in kinds
+
+
+def test_evidence_of_columns_comes_heaviest_first() -> None:
+    shop = table("shop", "dish_price", "stop", primary_key=["dish_price"])
+    shop["columns"][0]["description"] = "What the students pay for roofs"
+    found = judge(ask("Which students pay the price?"), [*SCHOOL, shop])
+    price = next(column for column in found.columns if column.name == "dish_price")
+    assert [item.type for item in price.evidence] == ["description", "name", "key"]
+    assert price.evidence[0].weight > price.evidence[1].weight > price.evidence[2].weight
 
 
 def test_translation_is_what_carries_chinese_over() -> None:
@@ -220,6 +250,22 @@ def test_reasons_name_the_evidence_in_both_languages() -> None:
     best = judge(ask("How many students live in each city?"), SCHOOL).tables[0]
     assert "students" in reason(best, "en")
     assert "匹配" in reason(best, "zh")
+
+
+@pytest.mark.parametrize(
+    ("piece", "en", "zh"),
+    [
+        (Evidence("rule", ("tax",), 1.0), 'a rule adds it for "tax"', "规则因 “tax” 加入它"),
+        (Evidence("rule", ("tax",), -1.0), 'a rule forbids it for "tax"', "规则因 “tax” 排除它"),
+        (Evidence("model", (), 1.0, "has it"), "the model chose it [has it]", "模型选择了它 [has it]"),
+        (Evidence("value", ("Oslo",), 0.5, "city"), 'it holds the value "Oslo" [city]', "其中有值 “Oslo” [city]"),
+        (Evidence("value", ("towns",), 0.2), 'its values match "towns"', "其中的值匹配 “towns”"),
+    ],
+)  # fmt: skip
+def test_a_reason_says_what_the_evidence_is(piece: Evidence, en: str, zh: str) -> None:
+    ranked = RankedTable("hr", 0.5, True, (piece,))
+    assert reason(ranked, "en") == f"{en} (0.50)"
+    assert reason(ranked, "zh") == f"{zh} (0.50)"
 
 
 def test_columns_carry_scores_and_words() -> None:

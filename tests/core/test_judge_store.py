@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
 import time
@@ -64,7 +66,25 @@ def test_an_index_survives_the_disk(tmp_path: Path) -> None:
         assert np.array_equal(held.by_table[name].doc, lists.doc)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"not an index"])
+def an_array() -> bytes:
+    """A file of numpy that holds no parts."""
+    out = io.BytesIO()
+    np.save(out, np.arange(3))
+    return out.getvalue()
+
+
+def odd_zip() -> bytes:
+    """A zip file whose parts are compressed in a way that does not exist."""
+    out = io.BytesIO()
+    np.savez(out, texts=np.arange(3))
+    raw = bytearray(out.getvalue())
+    raw[raw.rindex(b"PK\x01\x02") + 10] = 77
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 cut", b"not an index", an_array(), odd_zip()]
+)
 def test_a_broken_file_is_made_anew(tmp_path: Path, content: bytes) -> None:
     tables = wide(60, 30)
     path = disk.path_of(tmp_path, disk.key_of(sorted(tables, key=lambda table: table["name"])))
@@ -83,6 +103,27 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     assert judge(ask("prices"), wide(60, 30), index_dir=blocked / "sub").tables
+
+
+def test_what_cannot_be_finished_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    disk.save(build(SCHOOL), tmp_path / "judge-1.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_indexes_used_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "MOST_FILES", 2)
+    made = build(SCHOOL)
+    for day, key in enumerate("abc"):
+        disk.save(made, disk.path_of(tmp_path, key))
+        os.utime(disk.path_of(tmp_path, key), (day, day))
+        disk.load(disk.path_of(tmp_path, "a"))
+    assert {path.name for path in tmp_path.iterdir()} == {"judge-a.npz", "judge-c.npz"}
 
 
 def test_disk_and_memory_say_the_same(tmp_path: Path) -> None:

@@ -83,6 +83,19 @@ def test_names_are_those_of_the_catalog_in_any_spelling() -> None:
     assert applied.notes["dividend_history"][0] == "dividend"
 
 
+def test_what_is_added_by_one_spelling_is_not_forbidden_by_another() -> None:
+    text = """\
+- when: {words: [staff]}
+  add: {tables: [employees], columns: {employees: [day]}}
+- when: {words: [staff]}
+  forbid: {tables: ["Employee List"], columns: {"Employee List": [Day, hours]}}
+"""
+    names = Names([table("employees", "Day", "hours", alias="Employee List")])
+    applied = parse_rules(text.encode(), "r.yaml").apply("all staff").within(names)
+    assert applied.add == ("employees", "employees.Day")
+    assert applied.forbid == ("employees.hours",)
+
+
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
@@ -110,6 +123,7 @@ def test_names_are_those_of_the_catalog_in_any_spelling() -> None:
         ("- [1, 2\n", "2:1", "not YAML"),
         ("- a: &x [*y]\n", "1:10", "not YAML"),
         ("- 1\n---\n- 2\n", "2:1", "not YAML"),
+        ("- 1\n- é\x07\n", "2:4", "not YAML"),
     ],
 )
 def test_a_wrong_file_is_an_error_with_line_and_column(text: str, place: str, what: str) -> None:
@@ -129,8 +143,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         read_rules(tmp_path / "none.yaml")
     assert "none.yaml" in caught.value.place
     (tmp_path / "latin.yaml").write_bytes(b"- name: caf\xe9\n")
-    with pytest.raises(DataError, match="not UTF-8"):
+    with pytest.raises(DataError, match="not UTF-8") as caught:
         read_rules(tmp_path / "latin.yaml")
+    assert caught.value.place.endswith("latin.yaml:1:12")
 
 
 @given(st.binary(max_size=80) | st.text("-: []{}&*!?|>'\"\n abwhen", max_size=60).map(str.encode))

@@ -47,6 +47,27 @@ def test_a_table_is_loaded_once_and_only_when_it_is_asked_for(root, tmp_path):
     assert loader.loaded == ["dept"]
 
 
+@pytest.mark.parametrize("content", [b"", b"no database" * 2000, None])
+def test_broken_files_are_made_anew_and_spoil_no_other_table(root, tmp_path, content):
+    loader, cache = Counting(), tmp_path / "cache"
+    catalog = {"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(root)}
+
+    def counts():
+        with Database(catalog, [EMPLOYEES, DEPT], cache=cache, load=loader) as made:
+            return [
+                made.query(f"SELECT count(*) FROM {name}").rows for name in ("dept", "employees")
+            ]
+
+    before = counts()
+    for file in cache.iterdir():
+        file.write_bytes(file.read_bytes()[:6000] if content is None else content)
+    assert counts() == before
+    assert sorted(loader.loaded) == ["dept", "dept", "employees", "employees"]
+    store(root, cache).file(EMPLOYEES).write_bytes(b"broken")
+    with Database(catalog, [EMPLOYEES, DEPT], cache=cache, load=loader) as made:
+        assert [made.query("SELECT count(*) FROM dept").rows] == before[:1]
+
+
 def test_progress_is_told_before_a_table_is_loaded(root, tmp_path):
     told = []
     made = store(root, tmp_path / "cache", progress=told.append)

@@ -33,6 +33,17 @@ def test_records_are_made_from_the_schemas():
     assert done.returncode == 0, "run `make generated`"
 
 
+def test_evidence_weighs_one_at_most() -> None:
+    piece = {"type": "name", "words": ["a"], "weight": -1}
+    table = {"name": "t", "score": 0.5, "keep": True, "evidence": [piece]}
+    meta = {"of": "sha256:" + "0" * 64}
+    section = {"tables": [table], "columns": [], "edges": [], "n_tables": 1, "meta": meta}
+    schema.check(section, "link")
+    piece["weight"] = 1.5
+    with pytest.raises(LineError, match="weight"):
+        schema.check(section, "link")
+
+
 @pytest.mark.parametrize(
     ("record", "words"),
     [

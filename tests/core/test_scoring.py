@@ -228,7 +228,8 @@ def test_one_id_in_two_files_is_told_apart_by_the_catalog() -> None:
     [
         ("{", "not JSON"),
         ("[]", "id is missing"),
-        ('{"id": 3, "gold_tables": []}', "id is missing"),
+        ('{"id": true, "gold_tables": []}', "id is missing"),
+        ('{"id": "ok", "gold_tables": ["u"]}', "id ok has other gold in line 1"),
         ('{"id": "a"}', "gold_tables is not"),
         ('{"id": "a", "gold_tables": ["t", 1]}', "gold_tables is not"),
         ('{"id": "a", "gold_tables": ["t"], "gold_columns": [["t"]]}', "gold_columns is not"),
@@ -240,6 +241,18 @@ def test_a_wrong_gold_line_is_named(tmp_path: Path, line: str, what: str) -> Non
     with pytest.raises(DataError, match=what) as caught:
         list(read_gold(path))
     assert caught.value.place == f"{path}:3"
+
+
+def test_ids_may_be_numbers_and_lines_may_stand_twice(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    lines = ['{"id": 3, "db_id": "a", "gold_tables": ["t"]}'] * 2
+    lines.append('{"id": 3, "db_id": "b", "gold_tables": ["u"]}')
+    path.write_text("\n".join(lines))
+    assert [(found.id, found.tables) for found in read_gold(path)] == [
+        ("3", ("t",)),
+        ("3", ("t",)),
+        ("3", ("u",)),
+    ]
 
 
 def test_gold_without_columns_is_told_from_gold_with_none(tmp_path: Path) -> None:

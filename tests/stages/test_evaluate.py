@@ -107,6 +107,27 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert json.loads(done.out)["groups"][0]["questions"] == 1
 
 
+def test_what_was_not_measured_is_said(tmp_path: Path) -> None:
+    odd = {"id": "q2", "gold_tables": ["t0"], "gold_columns": [["t0", "id"], ["t0", "no such"]]}
+    gold = [GOLD[0], odd, {"id": "q8", "gold_tables": ["t0"]}, {"id": "q9", "gold_tables": ["t0"]}]
+    stdin = lines(*opening("a"), asked("a", "q1", ["t0"]), asked("a", "q2", ["t0"]))
+    done = measure(tmp_path, stdin, {"set": gold})
+    assert b"not measured: 2 gold questions that no task asks" in done.out
+    assert b"1 questions, of columns alone, whose gold columns are not all in" in done.out
+    assert b"all: 2 questions" in done.out
+
+
+def test_stale_sections_are_measured_and_said(tmp_path: Path) -> None:
+    stdin = lines(*opening("a"), {**asked("a", "q1", []), "question": "How many?"})
+    voted = run("vote", stdin=stdin).out
+    collapsed = run("collapse", stdin=voted).out
+    assert b"stale:" not in measure(tmp_path, collapsed, {"set": GOLD}).out
+    edited = measure(tmp_path, collapsed.replace(b"How many?", b"How much?"), {"set": GOLD})
+    assert edited.status == 0
+    assert b"stale: 1 of the sections were made from other inputs or tables" in edited.out
+    assert b"rerun `winnow collapse`" in edited.out
+
+
 def test_broken_lines_and_sections_are_reported_and_the_rest_is_scored(tmp_path: Path) -> None:
     odd = asked("a", "q2", [])
     odd["collapse"] = {"shown": 3}

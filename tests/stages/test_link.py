@@ -171,12 +171,17 @@ def test_past_sql_lifts_what_was_used_together() -> None:
     before, after = (by_name(built_in(asked, recall=1.0, history=h)) for h in (None, history))
     assert after["machine_7"]["score"] > before["machine_7"]["score"]
     assert after["machine_8"]["score"] == before["machine_8"]["score"]
-    piece = after["machine_7"]["evidence"][-1]
+    piece = next(e for e in after["machine_7"]["evidence"] if e["type"] == "co-occurrence")
     assert (piece["type"], piece["words"], piece["note"]) == (
         "co-occurrence",
         ["singer"],
         "past SQL",
     )
+    broken = count_statements(statements(past + "((;"))
+    assert built_in(asked, history=broken)["notes"] == [
+        "history: 1 of 31 statements could not be read"
+    ]
+    assert "notes" not in built_in(asked, history=broken, without=["co-occurrence"])
     off = by_name(built_in(asked, recall=1.0, history=history, without=["co-occurrence"]))
     assert off["machine_7"] == before["machine_7"]
 
@@ -192,7 +197,9 @@ def test_columns_that_past_sql_uses_are_kept_and_raised() -> None:
     )
     assert not before.get(("singer", "age"), {"keep": False})["keep"]
     assert after["singer", "age"]["keep"]
-    assert after["singer", "age"]["evidence"][-1]["type"] == "co-occurrence"
+    weights = [piece["weight"] for piece in after["singer", "age"]["evidence"]]
+    assert "co-occurrence" in {piece["type"] for piece in after["singer", "age"]["evidence"]}
+    assert weights == sorted(weights, reverse=True)
     assert not after.get(("singer", "name"), {"keep": False})["keep"]
     assert all(after[pair]["score"] >= column["score"] for pair, column in before.items())
 
@@ -289,6 +296,8 @@ def test_names_are_resolved_and_unknown_ones_reported() -> None:
     age = next(c for c in made["columns"] if (c["table"], c["name"]) == ("singer", "age"))
     assert age["evidence"][0]["type"] == "model"
     assert made["notes"] == ["the model named what is not there: ghosts, singer.shoe"]
+    made, _ = ask(lambda request, n: choosing(("gh\x1bost", []), ("x" * 200, [])))
+    assert made["notes"] == [f"the model named what is not there: gh\x1bost, {'x' * 79}…"]
 
 
 def test_an_empty_answer_is_an_answer() -> None:
@@ -386,6 +395,15 @@ def test_a_wrong_file_is_a_usage_error(tmp_path: Path, option: str, text: str, s
 
 def test_an_unknown_channel_is_a_usage_error() -> None:
     assert run("link", "--without", "magic").status == 2
+
+
+@pytest.mark.parametrize(
+    "argv", [["--recall", "nan"], ["--temperature", "NaN"], ["--recall", "95"]]
+)
+def test_a_number_outside_its_range_is_a_usage_error(argv: list[str]) -> None:
+    done = run("link", *argv)
+    assert done.status == 2
+    assert argv[0] in done.err
 
 
 def test_the_stage_reads_no_pins() -> None:

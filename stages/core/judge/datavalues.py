@@ -59,7 +59,7 @@ def with_values(
 
 def _filled(table: Table, database: Database, notes: list[str]) -> Table:
     wanted = [column["name"] for column in table["columns"] if _is_text(column)]
-    if not wanted or "url" in table.get("source", {}) or not database.has_data(table):
+    if not wanted or not has_rows(table, database):
         return table
     found: dict[str, list[str]] = {}
     try:
@@ -71,6 +71,11 @@ def _filled(table: Table, database: Database, notes: list[str]) -> Table:
         notes.append(f"values of {table['name']} were not read: {error.what}")
     columns = [_with(column, found.get(column["name"], ())) for column in table["columns"]]
     return {**table, "columns": columns}
+
+
+def has_rows(table: Table, database: Database) -> bool:
+    """Whether a table's rows are at hand, and not on a server."""
+    return "url" not in table.get("source", {}) and database.has_data(table)
 
 
 def _is_text(column: Column) -> bool:
@@ -85,14 +90,15 @@ def _with(column: Column, values: Sequence[str]) -> Column:
 
 def _statement(table: str, columns: Sequence[str]) -> str:
     """The most frequent values of several columns, as rows of column and value."""
-    listed = ", ".join(_quoted(name) for name in columns)
+    listed = ", ".join(quoted(name) for name in columns)
     return (
-        f"SELECT name, value FROM (UNPIVOT (SELECT {listed} FROM {_quoted(table)}) "
+        f"SELECT name, value FROM (UNPIVOT (SELECT {listed} FROM {quoted(table)}) "
         f"ON {listed} INTO NAME name VALUE value) "
         f"WHERE length(value) BETWEEN 1 AND {LONGEST} GROUP BY name, value QUALIFY "
         f"row_number() OVER (PARTITION BY name ORDER BY count(*) DESC, value) <= {PER_COLUMN}"
     )
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 5
+FORMAT = 7
+#: Indexes kept in one folder.
+MOST_FILES = 64
 _LISTS = ("by_table", "by_column")
 _ARRAYS = (
     "column_table",
@@ -62,6 +64,7 @@ def save(index: Index, path: Path) -> None:
         lists = getattr(index, name)
         arrays[f"{name}/start"], arrays[f"{name}/doc"] = lists.start, lists.doc
     texts = {
+        "canonical": index.canonical,
         "names": index.names,
         "columns": index.columns,
         "terms": list(index.vocabulary),
@@ -72,23 +75,35 @@ def save(index: Index, path: Path) -> None:
         ],
     }
     arrays["texts"] = np.frombuffer(orjson.dumps(texts), dtype=np.uint8)
-    try:
+    with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "wb") as out:
-            np.savez(out, **arrays)
-        os.replace(name, path)
-    except OSError:
-        return
+        try:
+            with os.fdopen(handle, "wb") as out:
+                np.savez(out, **arrays)
+            os.replace(name, path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _forget(path.parent)
+
+
+def _forget(folder: Path) -> None:
+    """Delete the indexes that were not used for longest: each edit of a catalog makes another."""
+    held = sorted(folder.glob("judge-*.npz"), key=lambda path: path.stat().st_mtime_ns)
+    for old in held[:-MOST_FILES]:
+        old.unlink(missing_ok=True)
 
 
 def load(path: Path) -> Index | None:
     """Read an index; None where there is none or it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as held:
-            return _index({name: held[name] for name in held.files})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            found = _index({name: held[name] for name in held.files})
+    except Exception:  # zip and npy readers raise many kinds on a broken file, which is made anew
         return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return found
 
 
 def _index(held: dict[str, Any]) -> Index:
@@ -107,6 +122,7 @@ def _index(held: dict[str, Any]) -> Index:
         for name in names
     )
     return Index(
+        canonical=tuple(texts["canonical"]),
         names=names,
         columns=tuple(texts["columns"]),
         vocabulary={term: at for at, term in enumerate(texts["terms"])},

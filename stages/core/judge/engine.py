@@ -11,8 +11,10 @@ from stages.core.judge.calm import calm
 from stages.core.judge.match import Match, meet
 from stages.core.judge.postings import Floats
 from stages.core.judge.question import read
+from stages.core.judge.seeking import seeing
 from stages.core.judge.store import opened
-from stages.core.judge.types import History, Judgment, Rules
+from stages.core.judge.types import History, Judgment, Rules, Seek
+from stages.core.judge.values import as_indexed
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -27,10 +29,11 @@ def decide(
     history: History | None,
     rules: Rules | None,
     index_dir: Path | None,
+    seek: Seek | None = None,
 ) -> Judgment:
     """See `judge`."""
     with calm():
-        return _decided(task, tables, recall, without, history, rules, index_dir)
+        return _decided(task, tables, recall, without, history, rules, index_dir, seek)
 
 
 def _decided(
@@ -41,14 +44,15 @@ def _decided(
     history: History | None,
     rules: Rules | None,
     index_dir: Path | None,
+    seek: Seek | None,
 ) -> Judgment:
     """The chain."""
-    match = matched(task, tables, without, index_dir)
+    match = matched(task, tables, without, index_dir, seek)
     scores = table_scores(match, without)
     if history is not None and "co-occurrence" not in without:
-        scores = fuse.lifted(scores, match.index.names, history)
+        scores = fuse.lifted(scores, match.index.canonical, history)
     kept = cut.keep(scores, recall)
-    if "neighbour" not in without:
+    if not without & fuse.GRAPH:
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
@@ -60,10 +64,14 @@ def matched(
     tables: Sequence[Table],
     without: frozenset[str] = frozenset(),
     index_dir: Path | None = None,
+    seek: Seek | None = None,
 ) -> Match:
     """The task's question met with the catalog."""
     index, known = opened(tables, index_dir)
-    return meet(read(task, without), index, known, without)
+    question = read(task, without)
+    if seek is not None and "value" not in without:
+        index = seeing(index, seek(as_indexed(question)))
+    return meet(question, index, known, without)
 
 
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:

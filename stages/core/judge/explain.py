@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import columns, cut
+from stages.core.judge.fuse import GRAPH
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
 from stages.core.judge.types import (
+    Edge,
     Evidence,
     EvidenceType,
     Judgment,
@@ -50,7 +53,7 @@ class Explainer:
         self.match, self.scores, self.without, self.recall = match, scores, without, recall
         self.index = match.index
         self.local = {int(table): at for at, table in enumerate(match.candidates)}
-        self.number = {name: at for at, name in enumerate(self.index.names)}
+        self.number = {name: at for at, name in enumerate(self.index.canonical)}
         self.top_idf = float(match.idf.max(initial=0.0)) or 1.0
 
     def judgment(self, kept: NDArray[np.bool_], effect: RuleEffect | None) -> Judgment:
@@ -61,7 +64,7 @@ class Explainer:
         matched = self._matched()
         ranked = tuple(
             RankedTable(
-                self.index.names[at],
+                self.index.canonical[at],
                 round(score, 4),
                 keep,
                 self._table_evidence(at, ruled, matched),
@@ -70,10 +73,17 @@ class Explainer:
                 order.tolist(), scores[order].tolist(), kept[order].tolist(), strict=True
             )
         )
-        names = [table.name for table in ranked if table.keep]
-        edges = () if "key" in self.without else self.index.keys.between(names)
         ranked_columns = tuple(self._columns(kept, effect))
+        edges = tuple(self._edges([at for at in order.tolist() if kept[at]]))
         return Judgment(ranked, ranked_columns, edges, n_columns=len(self.index.columns))
+
+    def _edges(self, kept: Sequence[int]) -> Iterator[Edge]:
+        """Relations between the kept tables, in canonical names."""
+        if "key" in self.without:
+            return
+        own = {self.index.names[at]: self.index.canonical[at] for at in kept}
+        for edge in self.index.keys.between(list(own)):
+            yield replace(edge, left=own[edge.left], right=own[edge.right])
 
     def _ruled(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None
@@ -136,12 +146,12 @@ class Explainer:
 
     def _near(self, at: int) -> Iterator[Evidence]:
         """Strong tables that this one is keyed to."""
-        if "neighbour" in self.without:
+        if GRAPH & self.without:
             return
         near = self.index.near[at]
         strong = sorted(near[self.scores[near] >= STRONG], key=lambda o: (-self.scores[o], o))
         if strong:
-            names = tuple(self.index.names[other] for other in strong[:MOST_NEAR])
+            names = tuple(self.index.canonical[other] for other in strong[:MOST_NEAR])
             kind: EvidenceType = "key" if len(strong) > 1 else "neighbour"
             yield Evidence(kind, names, round(0.3 * float(self.scores[strong[0]]), 2))
 
@@ -160,19 +170,19 @@ class Explainer:
         bounded = np.minimum(chances, self.scores[owners])
         order = np.argsort(-bounded, kind="stable")
         held = self.match.columns[rows]
-        keys = self.index.is_key[held]
+        keys = self.index.is_key[held] & ("key" not in self.without)
         keeps = kept[owners] & ((chances >= np.float64(limit)) | keys)
         each = (part[order].tolist() for part in (rows, held, owners, keys, keeps, bounded))
         for row, column, table, key, keep, likely in zip(*each, strict=True):
             name = self.index.columns[column]
-            evidence = self._column_evidence(row, met.get(row, ()))
-            if key:
-                evidence = (*evidence, Evidence("key", (name,), 0.3))
-            if ruled and (self.index.names[table], name) in ruled:
-                keep = ruled[self.index.names[table], name]
+            evidence = self._column_evidence(row, met.get(row, ()), name if key else "")
+            if ruled and (self.index.canonical[table], name) in ruled:
+                keep = ruled[self.index.canonical[table], name]
                 evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
-                yield RankedColumn(self.index.names[table], name, round(likely, 4), keep, evidence)
+                yield RankedColumn(
+                    self.index.canonical[table], name, round(likely, 4), keep, evidence
+                )
 
     def _any_met(self) -> NDArray[np.bool_]:
         """Whether any unit meets each candidate column."""
@@ -195,30 +205,31 @@ class Explainer:
         return met
 
     def _column_evidence(
-        self, c: int, met: Sequence[tuple[str, int, float]]
+        self, c: int, met: Sequence[tuple[str, int, float]], key: str
     ) -> tuple[Evidence, ...]:
-        """Evidence of one candidate column; a value or a spelled-out name stands for its words."""
+        """Evidence of one candidate column, the heaviest first; a value or a spelled-out name
+        stands for its words. ``key`` is its name where it is one."""
         match = self.match
         words: dict[EvidenceType, dict[str, float]] = {}
-        for field, unit, weight in met:
-            words.setdefault(_KIND[field], {})[match.question.units[unit].text] = weight
-        found = {
-            kind: Evidence(
-                kind, tuple(w)[:MOST_WORDS], round(min(sum(w.values()) / self.top_idf, 1.0), 2)
-            )
-            for kind, w in words.items()
-        }
+        for field, at, weight in met:
+            unit = match.question.units[at]
+            kind = "glossary" if unit.origin == "glossary" else _KIND[field]
+            heard = words.setdefault(kind, {})
+            heard[unit.text] = max(heard.get(unit.text, 0.0), weight)
+        found = {kind: _heaviest(kind, heard, self.top_idf) for kind, heard in words.items()}
         if c in match.exact:
             found["value"] = Evidence("value", (match.exact[c],), 1.0)
         if c in match.spelled:
             found["name"] = Evidence("name", (match.spelled[c],), 1.0, "spelled out")
-        return tuple(found.values())
+        if key:
+            found["key"] = Evidence("key", (key,), 0.3)
+        return tuple(sorted(found.values(), key=lambda item: -item.weight))
 
 
 def _heaviest(kind: EvidenceType, words: dict[str, float], total: float) -> Evidence:
     """The words that weigh most, for one kind of evidence."""
     best = sorted(words, key=lambda word: (-words[word], word))[:MOST_WORDS]
-    return Evidence(kind, tuple(best), round(sum(words.values()) / total, 2))
+    return Evidence(kind, tuple(best), round(min(sum(words.values()) / total, 1.0), 2))
 
 
 def _ruled_columns(effect: RuleEffect | None) -> dict[tuple[str, str], bool]:

@@ -6,7 +6,6 @@ memory for the last few catalogs asked of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kind_bits, kinds_of, terms_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
+from stages.core.judge.spelling import root, spelled
 from stages.core.judge.values import is_plain_number
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 #: What a term can stand in: the database part of a table's name, table and column names, their descriptions, values seen.
 FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value", "kind")
-#: Words of one description, values of one column, and letters of a value that are read.
+#: Words of one description, values of one column that are read word by word, and letters of a
+#: value. Whole values are looked up however many a column has: `--values` brings a thousand, and
+#: read by words those would meet every question.
 MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
 
 
@@ -36,7 +38,8 @@ class Index:
     """One catalog, ready to be asked.
 
     Args:
-        names: Table names, in file order.
+        canonical: Table names as the lines have them, in file order.
+        names: The same as their sources spell them, with database and schema (`spellings`).
         columns: Column names, all tables one after another.
         column_table: int32 [columns], the table of each column.
         column_start: int32 [tables + 1], the first column of each table.
@@ -57,6 +60,7 @@ class Index:
         is_key: bool [columns], whether keys run over a column.
     """
 
+    canonical: tuple[str, ...]
     names: tuple[str, ...]
     columns: tuple[str, ...]
     column_table: Ints
@@ -131,6 +135,8 @@ class _Draft:
 
 def build(tables: Sequence[Table]) -> Index:
     """Index the table lines; every step takes time in proportion to their bytes."""
+    canonical = tuple(table["name"] for table in tables)
+    tables = spelled(tables)
     draft = _Draft()
     columns: list[str] = []
     owner: list[int] = []
@@ -143,7 +149,8 @@ def build(tables: Sequence[Table]) -> Index:
             _add_column(draft, table["name"], column, len(columns), values)
             columns.append(column["name"])
             owner.append(at)
-    return _index(tables, draft, columns, np.array(owner, dtype=np.int32), values)
+    owners = np.array(owner, dtype=np.int32)
+    return _index(canonical, tables, draft, columns, owners, values)
 
 
 def _add_column(
@@ -158,15 +165,16 @@ def _add_column(
     described, comment = column.get("description"), column.get("comment")
     if described or comment or nested:
         draft.add("cdesc", at, _text_terms(described, comment, nested))
-    for value in column.get("examples", ())[:MOST_VALUES]:
+    for place, value in enumerate(column.get("examples", ())):
         low = value[:MOST_LETTERS].lower().strip()
         if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
-        if low and not low.replace(".", "").replace("-", "").isdigit():
+        if place < MOST_VALUES and low and not low.replace(".", "").replace("-", "").isdigit():
             draft.once("value", at, low, _value_terms)
 
 
 def _index(
+    canonical: tuple[str, ...],
     tables: Sequence[Table],
     draft: _Draft,
     columns: list[str],
@@ -186,6 +194,7 @@ def _index(
     start = np.zeros(n_tables + 1, dtype=np.int32)
     np.cumsum(np.bincount(owner, minlength=n_tables), out=start[1:])
     return Index(
+        canonical=canonical,
         names=names,
         columns=tuple(columns),
         column_table=owner,
@@ -267,17 +276,6 @@ def _numbered(keys: Iterable[str]) -> Ints:
     """Equal keys get equal numbers."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
-
-
-def root(name: str) -> str:
-    """The root of a cryptic table name: three or four capitals, a leading letter that says what
-    kind of table it is, a number at the end. Other names are their own root.
-
-    >>> root("ORCT") == root("RCT1") == root("ARCT"), root("orders")
-    (True, 'orders')
-    """
-    found = re.fullmatch(r"[A-Z]?([A-Z]{3})\d{0,2}", last_name(name))
-    return found[1] if found else name
 
 
 def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:

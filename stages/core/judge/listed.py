@@ -63,7 +63,8 @@ def _sparse(ranked: Sequence[Item], spare: int) -> list[Item]:
 
 def _scored(item: RankedTable | RankedColumn) -> dict[str, Any]:
     score = min(max(round(item.score, DIGITS), 0.0), 1.0)
-    pieces = [_piece(piece) for piece in item.evidence[:PIECES]]
+    heaviest = sorted(item.evidence, key=lambda piece: -abs(piece.weight))[:PIECES]
+    pieces = [_piece(piece) for piece in heaviest]
     return {"score": score, "keep": item.keep, "evidence": pieces}
 
 

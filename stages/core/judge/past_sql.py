@@ -1,7 +1,7 @@
 """Reading past SQL and counting its tables, pairs of tables and columns.
 
-The file holds SQL statements that end with ``;``, or JSON lines with the statement under
-``sql``, ``query`` or ``gold_sql``. Statements in any of the dialects below are read; those
+The file holds SQL statements that end with ``;``, or JSON lines (or one JSON array) of
+statements or of objects with the statement under ``sql``, ``query`` or ``gold_sql``. Statements in any of the dialects below are read; those
 that cannot be are counted and left out.
 """
 
@@ -12,10 +12,10 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -60,7 +60,7 @@ def read_history(path: Path) -> History:
         raise DataError(
             "no statement in it could be read",
             place=str(path),
-            hint="SQL ending with ;, or JSON lines with the key sql",
+            hint="SQL ending with ;, or JSON with the key sql",
         )
     return found
 
@@ -71,20 +71,29 @@ def _digest(raw: bytes) -> str:
 
 def statements(text: str) -> Iterator[str]:
     """The statements of a file's text, without their ends."""
-    found = _from_json(text) if text.lstrip().startswith("{") else _from_sql(text)
+    found = _from_json(text) if text.lstrip().startswith(("{", "[", '"')) else _from_sql(text)
     return (statement.strip() for statement in found if statement.strip())
 
 
 def _from_json(text: str) -> Iterator[str]:
-    for line in text.splitlines():
+    for record in _records(text):
+        if isinstance(record, dict):
+            record = next((record[key] for key in KEYS if isinstance(record.get(key), str)), "")
+        if isinstance(record, str):
+            yield from _from_sql(record)
+
+
+def _records(text: str) -> Iterator[Any]:
+    """The items of one JSON array, or the JSON of each line."""
+    with suppress(orjson.JSONDecodeError):
+        whole = orjson.loads(text)
+        yield from whole if isinstance(whole, list) else [whole]
+        return
+    for line in text.split("\n"):
         try:
-            record = orjson.loads(line) if line.strip() else {}
+            yield orjson.loads(line) if line.strip() else {}
         except orjson.JSONDecodeError:
             yield "("  # reads as no statement, and is counted so
-            continue
-        if isinstance(record, dict):
-            value = next((record[key] for key in KEYS if isinstance(record.get(key), str)), "")
-            yield from _from_sql(value)
 
 
 def _from_sql(text: str) -> list[str]:

@@ -9,11 +9,13 @@ _EN = {
     "description": "its description mentions {words}",
     "glossary": "the hints name it for {words}",
     "value": "it holds the value {words}",
+    "values": "its values match {words}",
     "key": "it joins {words}",
     "neighbour": "it is keyed to {words}",
     "co-occurrence": "past queries use it with {words}",
-    "rule": "a rule names it for {words}",
-    "model": "the model chose it for {words}",
+    "rule": "a rule adds it for {words}",
+    "forbidden": "a rule forbids it for {words}",
+    "model": "the model chose it",
     "routing": "its group fits {words}",
     "form": "the question's form asks for {words}",
 }
@@ -22,11 +24,13 @@ _ZH = {
     "description": "描述中提到 {words}",
     "glossary": "提示将 {words} 指向它",
     "value": "其中有值 {words}",
+    "values": "其中的值匹配 {words}",
     "key": "它连接 {words}",
     "neighbour": "它与 {words} 有键关联",
     "co-occurrence": "历史查询中与 {words} 同用",
-    "rule": "规则因 {words} 指定它",
-    "model": "模型因 {words} 选择它",
+    "rule": "规则因 {words} 加入它",
+    "forbidden": "规则因 {words} 排除它",
+    "model": "模型选择了它",
     "routing": "所在的库适合 {words}",
     "form": "问题的形式需要 {words}",
 }
@@ -56,8 +60,15 @@ def _clause(item: Evidence, forms: dict[str, str], chinese: bool) -> str:
     """One piece of evidence as a clause."""
     marks = ("“", "”", "、") if chinese else ('"', '"', ", ")
     words = marks[2].join(f"{marks[0]}{word}{marks[1]}" for word in item.words)
-    text = forms[item.type].format(words=words).strip()
+    text = forms[_form(item)].format(words=words).strip()
     return f"{text} [{item.note}]" if item.note else text
+
+
+def _form(item: Evidence) -> str:
+    """Which clause says it: words met within values are not yet a value, which names its column."""
+    if item.type == "rule" and item.weight < 0:
+        return "forbidden"
+    return "values" if item.type == "value" and not item.note else item.type
 
 
 def _empty(keep: bool, chinese: bool) -> str:

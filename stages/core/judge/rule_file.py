@@ -67,20 +67,27 @@ def parse_rules(raw: bytes, place: str) -> Rules:
         text = raw.decode("utf-8-sig")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
-        raise DataError("not UTF-8", place=f"{place}: byte {error.start}") from None
+        before = raw[: error.start].decode("utf-8-sig")
+        raise DataError("not UTF-8", place=f"{place}:{_end(before)}") from None
     except RecursionError:
         raise DataError("nested too deeply", place=place) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         at = f"{place}:{mark.line + 1}:{mark.column + 1}" if mark else place
         raise DataError(f"not YAML: {error.problem or error.context}", place=at) from None
-    except yaml.YAMLError as error:
-        raise DataError(f"not YAML: {error}", place=place) from None
+    except yaml.reader.ReaderError as error:
+        what = f"not YAML: character U+{error.character:04X} may not stand here"
+        raise DataError(what, place=f"{place}:{_end(text[: error.position])}") from None
     digest = "sha256:" + hashlib.sha256(raw).hexdigest()
     if node is None:
         return Rules((), digest)
     reader = _Reader(place)
     return Rules(tuple(reader.rule(item) for item in reader.items(node, "a list of rules")), digest)
+
+
+def _end(before: str) -> str:
+    """Line and column of what follows this text."""
+    return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
 class _Reader:

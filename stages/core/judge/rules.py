@@ -63,11 +63,13 @@ class Applied:
             return _once(found)
 
         notes = {names.table(name) or name: note for name, note in self.notes.items()}
+        added, wanted = tables(self.add_tables), columns(self.add_columns)
+        # Rules may name one table by different spellings, so what is added is known only here.
         return Applied(
-            tables(self.add_tables),
-            tables(self.forbid_tables),
-            columns(self.add_columns),
-            columns(self.forbid_columns),
+            added,
+            tuple(name for name in tables(self.forbid_tables) if name not in added),
+            wanted,
+            tuple(pair for pair in columns(self.forbid_columns) if pair not in wanted),
             notes,
             tuple(unknown.values()),
         )

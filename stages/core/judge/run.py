@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.judge.types import CHANNELS, History, Judgment, Rules
+from stages.core.judge.types import CHANNELS, History, Judgment, Rules, Seek
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -21,6 +21,7 @@ def judge(
     history: History | None = None,
     rules: Rules | None = None,
     index_dir: Path | None = None,
+    seek: Seek | None = None,
 ) -> Judgment:
     """Rank all tables and columns for one task, with evidence, and say which to keep.
 
@@ -33,6 +34,7 @@ def judge(
         history: Co-occurrence of tables in past SQL.
         rules: User rules; what they add is kept, what they forbid ranks last.
         index_dir: Where indexes are kept between processes; None keeps none.
+        seek: Looks up the question's words in the data; None leaves it at the values of the lines.
 
     Raises:
         ValueError: ``recall`` is outside 0…1 or ``without`` names no channel.
@@ -54,4 +56,5 @@ def judge(
         history=history,
         rules=rules,
         index_dir=index_dir,
+        seek=seek,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -112,6 +112,16 @@ class Rules(Protocol):
     """User rules (`core.judge.rules`)."""
 
     def apply(self, question: str) -> RuleEffect: ...
+
+
+Seen: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+"""By value, lower case, the tables and columns of the data that hold it."""
+
+
+class Seek(Protocol):
+    """Looks up words in the data (`core.judge.seeking`)."""
+
+    def __call__(self, words: Collection[str]) -> Seen: ...
 
 
 class History(Protocol):

@@ -46,6 +46,11 @@ def whole_values(
     return found
 
 
+def as_indexed(question: Question) -> list[str]:
+    """The spellings of a question under which an index has whole values."""
+    return list(dict.fromkeys(low for low, _ in _exact(question)))
+
+
 def is_plain_number(value: str) -> bool:
     """Whether a seen value is a number too small to mean anything by itself."""
     digits = value.replace(".", "").replace("-", "").replace(",", "")

@@ -14,6 +14,7 @@ import click
 import orjson
 
 from stages.core.errors import UsageError
+from stages.core.numbers import Real
 
 BUILTIN = "builtin"
 CONCURRENCY = 16
@@ -184,7 +185,7 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
         help="An OpenAI-compatible server, such as vLLM or llama.cpp; --model openai/NAME or NAME.",
     ),
     click.Option(
-        ["--timeout"], type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+        ["--timeout"], type=Real(min=0, min_open=True), metavar="SECONDS",
         help="Seconds for one call, from its sending.  [default: the stage's own]",
     ),
     click.Option(
@@ -196,7 +197,7 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
         metavar="N", help="Times to send a call again after a failure that may pass.",
     ),
     click.Option(
-        ["--temperature"], type=click.FloatRange(min=0), metavar="T",
+        ["--temperature"], type=Real(min=0), metavar="T",
         help="Temperature of the model.  [default: the stage's own]",
     ),
     click.Option(

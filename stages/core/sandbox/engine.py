@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from stages.core.errors import SqlFailed
 from stages.core.records import Table
 from stages.core.sandbox import grammar
 from stages.core.sandbox.limits import Answer, Limits
@@ -109,6 +110,18 @@ class DuckEngine:
             return worker
         self.close()
         self._files = {**self._loaded(), **needed}
+        try:
+            return self._started()
+        except SqlFailed:
+            # A disk that was full, or a crash of the machine, leaves files that nothing can open.
+            if not self.store.drop_broken(self._files.values()):
+                raise
+            needed = {table["name"]: self.store.file(table) for table in checked.tables}
+            self._files = {**self._loaded(), **needed}
+            return self._started()
+
+    def _started(self) -> Worker:
+        """A child over the files."""
         without = {table["name"]: hidden(table) for table in self.tables}
         files = [(path, name, without[name]) for name, path in self._files.items()]
         allowed = grammar.functions()

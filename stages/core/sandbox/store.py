@@ -12,7 +12,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +123,24 @@ class Store:
             return None
         target = self.folder / f"{stem}{version}.duckdb"
         return target if target.exists() else None
+
+    def drop_broken(self, files: Iterable[Path]) -> bool:
+        """Remove those of these files that cannot be opened, so that they are made anew.
+
+        Returns:
+            Whether there were any.
+        """
+        import duckdb
+
+        broken = []
+        for file in files:
+            try:
+                duckdb.connect(str(file), read_only=True).close()
+            except duckdb.Error:
+                broken.append(file)
+        for file in broken:
+            file.unlink(missing_ok=True)
+        return bool(broken)
 
     def _source(self, table: Table) -> Path:
         """The source's path, when it is there and not too large."""

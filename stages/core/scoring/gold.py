@@ -16,6 +16,7 @@ import orjson
 
 from stages.core.errors import DataError
 from stages.core.lookup import Names
+from stages.core.text import visible
 
 RULE = (
     "gold tables and columns are those named in the gold file (columns of join conditions "
@@ -66,13 +67,20 @@ def read_gold(path: Path) -> Iterator[Gold]:
     """The gold of one file.
 
     Raises:
-        DataError: The file cannot be read, or a line is not JSON or has not the keys.
+        DataError: The file cannot be read, a line is not JSON or has not the keys, or says
+            of a question something else than a line before it.
     """
+    known: dict[tuple[str, str], tuple[Gold, int]] = {}
     try:
         with path.open("rb") as stream:
             for number, raw in enumerate(stream, 1):
                 if raw.strip():
-                    yield _gold(raw, path.stem, f"{path}:{number}")
+                    gold = _gold(raw, path.stem, f"{path}:{number}")
+                    first, line = known.setdefault((gold.id, gold.db), (gold, number))
+                    if gold != first:
+                        what = f"id {visible(gold.id, 80)} has other gold in line {line}"
+                        raise DataError(what, place=f"{path}:{number}")
+                    yield gold
     except OSError as error:
         raise DataError(error.strerror or str(error), place=str(path)) from None
 
@@ -82,7 +90,8 @@ def _gold(raw: bytes, name: str, place: str) -> Gold:
         record = orjson.loads(raw.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
         raise DataError(f"not JSON: {error}", place=place, hint="one JSON object a line") from None
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+    name_of = record.get("id") if isinstance(record, dict) else None
+    if not isinstance(name_of, str | int) or isinstance(name_of, bool):
         raise DataError(
             "no gold: id is missing", place=place, hint="see `winnow evaluate linking --help`"
         )
@@ -93,7 +102,7 @@ def _gold(raw: bytes, name: str, place: str) -> Gold:
         raise DataError("gold_columns is not a list of pairs of table and column", place=place)
     pairs = None if columns is None else tuple(dict.fromkeys((t, c) for t, c in columns))
     return Gold(
-        record["id"], name, str(record.get("db_id") or ""), tuple(dict.fromkeys(tables)), pairs
+        str(name_of), name, str(record.get("db_id") or ""), tuple(dict.fromkeys(tables)), pairs
     )
 
 

@@ -12,6 +12,7 @@ from stages.core.scoring.gold import Gold
 from stages.core.scoring.kept import Kept
 
 KS = (1, 3, 5, 10, 20, 50)
+NO_COLUMNS = "questions, of columns alone, whose gold columns are not all in the catalog"
 SIZES = (5, 10, 20, 50, 100, 300, 1000)
 
 
@@ -25,6 +26,7 @@ class Measure:
         worst_rank: Rank of the gold table ranked last, 1 the best; None where the section
             ranks no tables; 0 where one of them is not ranked at all.
         column_strict: Whether every gold column stays; None without gold columns.
+        unknown_columns: Gold columns that the catalog has not; no column is scored then.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Measure:
     lost: tuple[str, ...] = ()
     lost_columns: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    unknown_columns: tuple[str, ...] = ()
 
 
 def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure | None:
@@ -60,7 +63,7 @@ def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure
         return None
     hits = [name for name in needed if name in kept.tables]
     lost = tuple(name for name in needed if name not in kept.tables)
-    columns = _columns(gold, facts)
+    columns, unknown = _columns(gold, facts)
     gone = None if columns is None else [pair for pair in columns if not facts.holds(kept, *pair)]
     return Measure(
         gold.id,
@@ -84,22 +87,25 @@ def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure
         evidence=tuple(
             kept.evidence.get(name, "nothing in the section speaks for it") for name in lost
         ),
+        unknown_columns=unknown,
     )
 
 
-def _columns(gold: Gold, facts: Facts) -> list[tuple[str, str]] | None:
-    """Gold columns by their names in the catalog; None where one is not there, or where
-    the gold lists none (a query of ``COUNT(*)`` and ``SELECT *`` alone needs none)."""
-    if not gold.columns:
-        return None
-    pairs = []
-    for table_name, column_name in gold.columns:
+def _columns(gold: Gold, facts: Facts) -> tuple[list[tuple[str, str]] | None, tuple[str, ...]]:
+    """Gold columns by their names in the catalog, and those that are not there.
+
+    None where one is not there, or where the gold lists none (a query of ``COUNT(*)`` and
+    ``SELECT *`` alone needs none).
+    """
+    pairs, unknown = [], []
+    for table_name, column_name in gold.columns or ():
         table = facts.names.table(table_name)
         column = facts.names.column(table, column_name) if table else None
         if table is None or column is None:
-            return None
-        pairs.append((table, column))
-    return list(dict.fromkeys(pairs))
+            unknown.append(f"{table_name}.{column_name}")
+        else:
+            pairs.append((table, column))
+    return (None if unknown or not pairs else list(dict.fromkeys(pairs))), tuple(unknown)
 
 
 def _worst_rank(rank: Sequence[str] | None, needed: Sequence[str]) -> int | None:
@@ -115,10 +121,17 @@ def _share(part: float, whole: float) -> float:
 
 @dataclass
 class Tally:
-    """All measures of a run, and how many tasks gave none, by reason."""
+    """All measures of a run, and how many tasks gave none, by reason.
+
+    Attributes:
+        unasked: Questions of the gold that no task asks.
+        stale: Measured sections that were made from other inputs or tables.
+    """
 
     measures: list[Measure] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0
+    stale: int = 0
 
     def add(self, found: Measure | None, reason: str) -> None:
         """Keep a measure, or count why there is none."""
@@ -126,6 +139,8 @@ class Tally:
             self.left_out[reason] += 1
         else:
             self.measures.append(found)
+            if found.unknown_columns:
+                self.left_out[NO_COLUMNS] += 1
 
 
 @dataclass(frozen=True)

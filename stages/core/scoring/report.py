@@ -30,7 +30,7 @@ def report(tally: Tally, section: str, *, form: str = "text", n_worst: int = 0) 
     heading, item = ("## ", "- ") if form == "markdown" else ("", "  ")
     inner = "  " + item
     lines = [f"{heading}linking, section {section}", ""]
-    lines += [item + line for line in _rules(tally)]
+    lines += [item + line for line in _rules(tally, section)]
     for summary in summaries:
         lines += ["", heading + _title(summary), ""]
         lines += table(_rows(summary))
@@ -47,9 +47,16 @@ def _title(summary: Summary) -> str:
     return f"{_shown(summary.group)}: {size}"
 
 
-def _rules(tally: Tally) -> list[str]:
+def _rules(tally: Tally, section: str) -> list[str]:
     lines = [f"gold rule: {RULE}", TOKEN_RULE, INTERVALS]
     lines += [f"left out: {n} {reason}" for reason, n in sorted(tally.left_out.items())]
+    if tally.unasked:
+        lines.append(f"not measured: {tally.unasked} gold questions that no task asks")
+    if tally.stale:
+        lines.append(
+            f"stale: {tally.stale} of the sections were made from other inputs or tables and are "
+            f"measured as they stand; rerun `winnow {section}`"
+        )
     return lines
 
 
@@ -117,6 +124,8 @@ def _json(tally: Tally, section: str, summaries: Sequence[Summary], lost: Sequen
         "gold_rule": RULE,
         "token_rule": TOKEN_RULE,
         "left_out": dict(sorted(tally.left_out.items())),
+        "unasked": tally.unasked,
+        "stale": tally.stale,
         "groups": [asdict(summary) for summary in summaries],
         "worst": [asdict(m) for m in lost],
     }
