@@ -43,7 +43,7 @@ def lines(*records):
 
 
 GOOD = lines(CATALOG, table(), task(vote=VOTE))
-ARGV = [sys.executable, "-m", "stages.cli", "collapse", "--quiet"]
+ARGV = [sys.executable, "-m", "stages", "collapse", "--quiet"]
 
 
 def one_line(err: str) -> str:
@@ -162,7 +162,7 @@ def test_lines_broken_over_many_are_told_in_short():
 
 
 def test_view_without_stdout_is_one_line():
-    script = " ".join([sys.executable, "-m", "stages.cli", "show", ">&-"])
+    script = " ".join([sys.executable, "-m", "stages", "show", ">&-"])
     done = shell(script)
     assert done.returncode == 1
     assert "stdout is closed" in one_line(done.stderr.decode())
