@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from stages.core import interrupts
 from stages.core.errors import WinnowError
 from stages.core.text import visible
 
@@ -93,8 +94,8 @@ def traceback(problem: BaseException) -> None:
 def fatal(problem: BaseException) -> int:
     """Report the error that ends the run, and give its exit status."""
     if isinstance(problem, KeyboardInterrupt):
-        _write("interrupted")
-        return 130
+        _write(interrupts.word())
+        return interrupts.STATUS
     if isinstance(problem, OSError):
         problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
     _write(str(problem))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 
 from stages.core.errors import LineError
+from stages.core.interrupts import held
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -78,12 +79,13 @@ def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _validator(name: str, strict: bool) -> jsonschema_rs.Draft202012Validator:
-    import jsonschema_rs
-
     document = load(name) if strict else lenient(load(name))
-    return jsonschema_rs.Draft202012Validator(
-        document, retriever=lambda uri: load(uri.removeprefix(PREFIX))
-    )
+    with held():  # the library takes an interrupt for a fault of its own
+        import jsonschema_rs
+
+        return jsonschema_rs.Draft202012Validator(
+            document, retriever=lambda uri: load(uri.removeprefix(PREFIX))
+        )
 
 
 def check(record: Any, name: str, *, place: str = "", strict: bool = True) -> None:
