@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from stages.core import interrupts
+
+if __name__ == "__main__":  # as `stages.__main__` does: before the imports that take time
+    interrupts.quietly()
+
 import io
 import os
 import sys
@@ -69,6 +74,14 @@ class Registry(click.Group):
                 error.ctx = click.Context(called or self, ctx, ctx.invoked_subcommand)
             raise
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command, loaded; from here on an interrupt has something to unwind."""
+        found = super().resolve_command(ctx, args)
+        interrupts.unwinding()
+        return found
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in pipeline order."""
         return list(REGISTRY)
@@ -106,7 +119,12 @@ def winnow() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its status; see `core.errors` for the codes."""
-    sys.exit(status(sys.argv[1:] if argv is None else list(argv)))
+    try:
+        code = status(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:  # another Ctrl-C, while the first was told
+        code = interrupts.STATUS
+    interrupts.settle()
+    sys.exit(code)
 
 
 def status(argv: list[str]) -> int:

@@ -10,7 +10,7 @@ question and hint. Every piece of data stands between boundaries that it cannot 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -21,8 +21,12 @@ from stages.core.sections import section
 from stages.core.stage import Stage
 from stages.core.text import block, quoted, safe_lines, visible
 
+if TYPE_CHECKING:
+    from stages.core.tokens import Size
+
 TOOL = "explore_data"
 DIALECT = "duckdb"
+ABOUT = "the tokens of {} are an estimate: a text that no model could read is not counted whole"
 
 
 def prompt(
@@ -48,7 +52,6 @@ def prompt(
         A ``prompt`` section. No data is cut; knowledge stands in it once.
     """
     from stages.core.prompts import combined_hash, load
-    from stages.core.tokens import counts
 
     described = section(task, "describe") or {}
     meta: Mapping[str, Any] = described.get("meta", {})
@@ -63,8 +66,9 @@ def prompt(
     )
     values = _values(task, tables, str(described.get("text", "")))
     evidence = user.render(**values, scaffold=scaffolded if scaffold is None else scaffold)
-    sizes = counts([rules, values["knowledge"], evidence])
-    tokens = {"rules": sizes[0], "knowledge": sizes[1], "evidence": sizes[2] - sizes[1]}
+    sizes = _sizes(rules, values["knowledge"], evidence)
+    tokens = {name: found.tokens for name, found in sizes.items()}
+    about = [name for name, found in sizes.items() if not found.exact]
     return {
         "messages": [
             {"role": "system", "content": rules},
@@ -72,8 +76,24 @@ def prompt(
         ],
         "tokens": sum(tokens.values()),
         "parts": tokens,
+        **({"notes": [ABOUT.format(" and ".join(about))]} if about else {}),
         "meta": {"lang": speech, "prompt": combined_hash(system, user)},
     }
+
+
+def _sizes(rules: str, knowledge: str, evidence: str) -> dict[str, Size]:
+    """The tokens of the three layers; ``evidence`` holds the knowledge, which counts once.
+
+    Texts of usual length are counted in one go, so that the vocabulary is loaded once.
+    """
+    from stages.core.tokens import PIECE, Size, beside, counts, size
+
+    if len(rules) + len(evidence) <= PIECE:
+        first, second, third = counts([rules, knowledge, evidence])
+        sizes = (Size(first), Size(second), Size(third - second))
+    else:
+        sizes = (size(rules), size(knowledge), beside(evidence, knowledge))
+    return dict(zip(("rules", "knowledge", "evidence"), sizes, strict=True))
 
 
 def _language(lang: str, meta: Mapping[str, Any], task: Task) -> Lang:

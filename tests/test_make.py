@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tasks" / "task_99" / "task.json").write_text("{")
     venv = tmp_path / ".venv" / "bin"
     venv.mkdir(parents=True)
-    (venv / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stages.cli "$@"\n')
+    (venv / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stages "$@"\n')
     (venv / "winnow").chmod(0o755)
     (tmp_path / ".venv" / ".installed").touch()
     return tmp_path

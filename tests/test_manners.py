@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.llm_server import LlmServer, Say, obliging
 from tests.tools import ROOT, environment, run
 
 ID = "sha256:" + "0" * 64
@@ -43,7 +44,7 @@ def lines(*records):
 
 
 GOOD = lines(CATALOG, table(), task(vote=VOTE))
-ARGV = [sys.executable, "-m", "stages.cli", "collapse", "--quiet"]
+ARGV = [sys.executable, "-m", "stages", "collapse", "--quiet"]
 
 
 def one_line(err: str) -> str:
@@ -162,7 +163,7 @@ def test_lines_broken_over_many_are_told_in_short():
 
 
 def test_view_without_stdout_is_one_line():
-    script = " ".join([sys.executable, "-m", "stages.cli", "show", ">&-"])
+    script = " ".join([sys.executable, "-m", "stages", "show", ">&-"])
     done = shell(script)
     assert done.returncode == 1
     assert "stdout is closed" in one_line(done.stderr.decode())
@@ -253,6 +254,21 @@ def test_task_without_question_or_table_gets_the_top_level_error_and_a_rerun_cle
     again = run("vote", stdin=mended)
     assert again.status == 0
     assert "error" not in again.tasks[0]
+
+
+def test_failures_of_one_kind_are_one_line_and_a_count_that_fits_a_terminal():
+    def answer(request, n):
+        return obliging(request, n) if "good" in str(request) else Say(status=400, text="no " * 99)
+
+    tasks = [{**task("0"), "question": "a good one"}, *(task(str(n)) for n in range(1, 41))]
+    with LlmServer(answer) as server:
+        model = ["--model", "openai/test", "--base-url", server.base_url, "--no-cache"]
+        done = run("vote", "-q", "--rounds", "1", *model, stdin=lines(CATALOG, table(), *tasks))
+    first, count = done.err.splitlines()
+    assert "none of 1 rounds came through" in first
+    assert "winnow vote: 39 more like: none of 1 rounds came through" in count
+    assert len(count) <= 120
+    assert done.status == 1
 
 
 def test_schema_is_printed():

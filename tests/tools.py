@@ -43,7 +43,7 @@ def run(
 ) -> Done:
     """Run ``winnow ARGV``; the model is the built-in judge unless told otherwise."""
     done = subprocess.run(
-        [sys.executable, "-m", "stages.cli", *argv],
+        [sys.executable, "-m", "stages", *argv],
         input=stdin, capture_output=True, cwd=cwd, env=environment(env), timeout=timeout, check=False,
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr.decode())

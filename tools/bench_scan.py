@@ -30,7 +30,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 RUNS = 3
 TIMEOUT = 600
-SCAN = [sys.executable, "-m", "stages.cli", "scan", "--no-cache", "--quiet", "-o", os.devnull]
+SCAN = [sys.executable, "-m", "stages", "scan", "--no-cache", "--quiet", "-o", os.devnull]
 
 PANDAS_CSV = "import pandas, pathlib, sys\nfor p in sorted(pathlib.Path(sys.argv[1]).rglob('*.csv')): pandas.read_csv(p)"
 PANDAS_JSON = "import pandas, sys\npandas.read_json(sys.argv[1], lines=sys.argv[1].endswith('l'))"

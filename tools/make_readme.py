@@ -29,7 +29,7 @@ def environment(scratch: Path) -> dict[str, str]:
     """The environment of the examples: this checkout's winnow, no colour, a cache of their own."""
     shim = scratch / "bin"
     shim.mkdir()
-    (shim / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m stages.cli "$@"\n')
+    (shim / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m stages "$@"\n')
     (shim / "winnow").chmod(0o755)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("WINNOW_")}
     return {

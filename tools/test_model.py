@@ -118,7 +118,7 @@ def winnow(argv: Sequence[str], stdin: bytes = b"") -> bytes:
     # No variable of the developer's may name another model, and no key is needed.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("WINNOW_", "OPENAI_"))}
     done = subprocess.run(
-        [sys.executable, "-m", "stages.cli", *argv],
+        [sys.executable, "-m", "stages", *argv],
         input=stdin, capture_output=True, cwd=ROOT, env={**kept, "PYTHONPATH": str(ROOT)}, check=False,
     )  # fmt: skip
     print("\n".join(f"    {line}" for line in done.stderr.decode().splitlines()))

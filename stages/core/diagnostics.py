@@ -14,11 +14,14 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from stages.core import interrupts
 from stages.core.errors import WinnowError
 from stages.core.text import visible
 
 LONGEST_LINE = 600
 SAME_KIND_SHOWN = 5
+KIND_SHOWN = 60
+"""Characters of a message that stands in full above."""
 PROGRESS_EVERY = 0.1
 
 
@@ -93,8 +96,8 @@ def traceback(problem: BaseException) -> None:
 def fatal(problem: BaseException) -> int:
     """Report the error that ends the run, and give its exit status."""
     if isinstance(problem, KeyboardInterrupt):
-        _write("interrupted")
-        return 130
+        _write(interrupts.word())
+        return interrupts.STATUS
     if isinstance(problem, OSError):
         problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
     _write(str(problem))
@@ -116,9 +119,13 @@ def os_message(problem: OSError) -> str:
 
 
 def finish() -> None:
-    """Say how many messages of a kind were not shown; call once at the end."""
+    """Say how many messages of a kind were not shown; call once at the end.
+
+    The first of a kind is told when it happens and the count is known at the end, so these
+    are two lines; the second says as much as is needed to know which kind it is.
+    """
     for kind, times in _state.hidden.items():
-        _write(f"{times} more like: {kind} (--verbose shows all)")
+        _write(f"{times} more like: {visible(kind, KIND_SHOWN)} (--verbose shows all)")
 
 
 def progress(done: int, total: int | None, what: str) -> None:

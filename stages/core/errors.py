@@ -28,7 +28,7 @@ into one line on stderr and an exit status; nothing else prints errors.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 
 class WinnowError(Exception):
@@ -84,7 +84,18 @@ class StaleSection(SectionError):
 
 
 class ModelError(WinnowError):
-    """A model gave no usable answer."""
+    """A model gave no usable answer.
+
+    Where ``certain`` is set, the same request would end in the same way in this run.
+    """
+
+    certain = False
+
+    def same(self) -> Self:
+        """Another of it, to be raised in another place."""
+        made = type(self)(self.what, place=self.place, hint=self.hint)
+        made.certain = self.certain
+        return made
 
 
 class ReplyInvalid(ModelError):

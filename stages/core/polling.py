@@ -83,8 +83,11 @@ async def poll(
 def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:
     """Whether nothing is left but failures that asking again cannot mend.
 
-    A model that could not be reached, after all the retries of its client, is one of them
-    unless some round reached it: the first calls may fail before the first comes through.
+    A refusal that is certain to repeat, and a model that could not be reached after all the
+    retries of its client, are among them unless some round came through: then others may.
     """
-    final = FINAL if replies else (*FINAL, Unreachable)
-    return bool(failures) and all(isinstance(failure, final) for failure in failures.values())
+    return bool(failures) and all(
+        isinstance(failure, FINAL)
+        or (not replies and (failure.certain or isinstance(failure, Unreachable)))
+        for failure in failures.values()
+    )

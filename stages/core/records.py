@@ -257,6 +257,7 @@ if TYPE_CHECKING:
         messages: list[Message]
         tokens: int
         parts: PromptParts
+        notes: NotRequired[list[str]]
         meta: Meta
 
     class PruneLost(TypedDict):

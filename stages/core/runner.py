@@ -96,7 +96,8 @@ def prepared(plan: Plan, asked: Asked) -> bytes | None:
     why = unusable(plan, asked)
     if why:
         return refuse(plan, asked, why)
-    Check(asked.task, asked.hashes, _place(asked)).needed(plan.stage, stale_ok=plan.stale_ok)
+    check = Check(asked.task, asked.hashes, _place(asked), asked.line.place)
+    check.needed(plan.stage, stale_ok=plan.stale_ok)
     return None
 
 

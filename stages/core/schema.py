@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 
 from stages.core.errors import LineError
+from stages.core.interrupts import held
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
 PREFIX = "winnow:"
 DEEPEST_VALUE = 60
+LINES = ("catalog", "table", "task")
+FILES = ("question", "schema-file")
+"""Schemas of what users write, which no command prints."""
 
 
 @cache
@@ -78,31 +82,53 @@ def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _validator(name: str, strict: bool) -> jsonschema_rs.Draft202012Validator:
-    import jsonschema_rs
-
     document = load(name) if strict else lenient(load(name))
-    return jsonschema_rs.Draft202012Validator(
-        document, retriever=lambda uri: load(uri.removeprefix(PREFIX))
-    )
+    with held():  # the library takes an interrupt for a fault of its own
+        import jsonschema_rs
+
+        return jsonschema_rs.Draft202012Validator(
+            document, retriever=lambda uri: load(uri.removeprefix(PREFIX))
+        )
 
 
-def check(record: Any, name: str, *, place: str = "", strict: bool = True) -> None:
+def check(
+    record: Any,
+    name: str,
+    *,
+    place: str = "",
+    within: str = "",
+    hint: str = "",
+    strict: bool = True,
+) -> None:
     """Raise `LineError` with the path in the record and the rule, unless it fits.
 
     Args:
         record: The decoded JSON value.
         name: The schema's name.
         place: The file and line that the error names.
+        within: The key of the line that the record stands at; the path begins with it.
+        hint: What to do; left out, where the schema is to be seen.
         strict: False on reading a section; see `lenient`.
     """
     if not _validator(name, strict).is_valid(record):
         raise LineError(
-            explain(record, name, strict), place=place, hint=f"see schemas/{name}.schema.json"
+            explain(record, name, strict, within), place=place, hint=hint or f"see {seen(name)}"
         )
 
 
-def explain(record: Any, name: str, strict: bool = True) -> str:
-    """The one error that says most, as ``path: rule``."""
+def seen(name: str) -> str:
+    """Where a user can read the schema.
+
+    >>> seen("vote"), seen("table")
+    ('`winnow vote --schema`', '`winnow scan --schema`')
+    """
+    if name in FILES:
+        return f"schemas/{name}.schema.json"
+    return f"`winnow {'scan' if name in LINES else name} --schema`"
+
+
+def explain(record: Any, name: str, strict: bool = True, within: str = "") -> str:
+    """The one error that says most, as ``path: rule``; the path of the record itself is its name."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
@@ -110,7 +136,7 @@ def explain(record: Any, name: str, strict: bool = True) -> str:
     error = best_match(Draft202012Validator(document).iter_errors(record))
     if error is None:  # the two libraries differ: keep the verdict of the one that refused
         return f"does not fit the schema {name}"
-    path = error.json_path.removeprefix("$").lstrip(".") or name
+    path = (within + error.json_path.removeprefix("$")).lstrip(".") or name
     return f"{path}: {_short(error.message)}"
 
 

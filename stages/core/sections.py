@@ -57,11 +57,19 @@ def sources(stage: Stage) -> list[str]:
 
 @dataclass(frozen=True)
 class Check:
-    """Whether the sections that a stage needs stand on a task and are fresh."""
+    """Whether the sections that a stage needs stand on a task and are fresh.
+
+    Args:
+        task: The task line's record.
+        hashes: The hashes of ``tables`` and ``catalog``.
+        place: The task, for the errors.
+        line: ``file:number`` of its line, for what has to be mended there by hand.
+    """
 
     task: Task
     hashes: Mapping[str, str]
     place: str
+    line: str = ""
 
     def needed(self, stage: Stage, *, stale_ok: bool) -> None:
         """Raise unless the stage can run on the task.
@@ -96,7 +104,9 @@ class Check:
     def _readable(self, name: str) -> None:
         found = section(self.task, name)
         if found is not None and schema.exists(name):
-            schema.check(found, name, place=f"{self.place}: {name}", strict=False)
+            hint = f"rerun `winnow {name}`, or mend it by {schema.seen(name)}"
+            where = f"{self.line}: {self.place}" if self.line else self.place
+            schema.check(found, name, place=where, within=name, hint=hint, strict=False)
 
     def _fresh(self, name: str, seen: set[str]) -> None:
         """Raise at the earliest stale section that ``name`` rests on.
@@ -150,7 +160,8 @@ def seal(
     names = own.pop("from", None) or sources(stage)
     meta = {"of": fingerprint(task, names, hashes), "from": list(names), **own, **usage}
     done = {**{key: value for key, value in found.items() if key != "meta"}, "meta": meta}
-    schema.check(done, stage.name, place=f"winnow {stage.name}")
+    hint = "a fault of winnow, or of a section that it was made from"
+    schema.check(done, stage.name, place=task["task_id"], within=stage.name, hint=hint)
     return done
 
 

@@ -85,7 +85,8 @@ class SideBySide:
         while not self.heads.empty():
             heads.append(self.heads.get_nowait())
         tasks = [head for head in heads if isinstance(head, asyncio.Task)]
-        ended = {head for head in tasks if head.done()}
+        # The one that was waited for is cancelled by now, and has no result to ask for.
+        ended = {head for head in tasks if head.done() and not head.cancelled()}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -135,7 +135,7 @@ def _lines() -> bytes:
 
 def _vote(folder: Path, url: str, lines: Path, out: Path) -> list[str]:
     return [
-        sys.executable, "-m", "stages.cli", "vote", str(lines), "-o", str(out), "--model", "openai/test",
+        sys.executable, "-m", "stages", "vote", str(lines), "-o", str(out), "--model", "openai/test",
         "--base-url", url, "--cache", str(folder), "--concurrency", str(CONCURRENCY),
     ]  # fmt: skip
 

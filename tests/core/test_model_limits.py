@@ -55,7 +55,8 @@ def test_nobody_there() -> None:
 def test_the_circuit_stops_a_run_with_one_message() -> None:
     async def run(options: ModelOptions) -> tuple[list[Any], Client]:
         client = Client(options)
-        requests = [replace(REQUEST, sample=n) for n in range(100)]
+        said = [({"role": "user", "content": f"How many {n}?"},) for n in range(100)]
+        requests = [replace(REQUEST, messages=messages) for messages in said]
         found = await asyncio.gather(*map(client.ask, requests), return_exceptions=True)
         await client.close()
         return found, client

@@ -81,6 +81,21 @@ def test_what_asking_again_cannot_mend_is_not_asked_again(error: ModelError) -> 
     assert run(script) == Poll((), 1, str(error))
 
 
+def refused() -> CallFailed:
+    error = CallFailed("refused")
+    error.certain = True
+    return error
+
+
+def test_refusal_that_is_certain_to_repeat_is_not_asked_again() -> None:
+    assert run(Script(lambda sample, times: refused())) == Poll((), 1, "refused")
+
+
+def test_refusal_beside_a_reply_to_the_same_is_asked_again() -> None:
+    script = Script(lambda sample, times: refused() if sample < 4 and times == 0 else sample)
+    assert run(script) == Poll((0, 1, 2, 3, 4), 2)
+
+
 def test_rounds_that_failed_before_the_first_came_through_are_asked_again() -> None:
     def answer(sample: int, times: int) -> object:
         return Unreachable("gone") if sample < 4 and times == 0 else sample

@@ -145,3 +145,26 @@ def test_with_section_keeps_the_order_of_keys_and_clears_the_error():
     )
     assert list(record) == ["kind", "task_id", "question", "vote", "mine"]
     assert record["vote"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("section", "path"),
+    [
+        ({"relevant_tables": []}, "vote"),
+        ({**FOUND, "per_table": []}, "vote.per_table"),
+        ({**FOUND, "all_tables": ["a", 1]}, "vote.all_tables[1]"),
+    ],
+)
+def test_section_by_hand_is_told_by_its_place_its_path_once_and_what_to_do(section, path):
+    with pytest.raises(LineError) as caught:
+        Check(task(vote=section), HASHES, "1", "in.jsonl:7").needed(COLLAPSE, stale_ok=False)
+    told = str(caught.value)
+    assert told.startswith(f"in.jsonl:7: 1: {path}: ")
+    assert told.count("vote: ") == (path == "vote")
+    assert told.endswith("; rerun `winnow vote`, or mend it by `winnow vote --schema`")
+
+
+def test_section_that_a_stage_made_wrong_is_told_by_its_path_once():
+    with pytest.raises(LineError) as caught:
+        seal({}, VOTE, task(), HASHES, {})
+    assert str(caught.value).startswith("1: vote: 'task_id' is a required property; ")

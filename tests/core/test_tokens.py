@@ -89,6 +89,75 @@ def test_large_texts_and_many_texts_get_the_whole_vocabulary() -> None:
     assert vocabulary.encoding(["новый".encode()]) is encoding
 
 
+TRICKY = st.text(
+    st.sampled_from("aB z你好，。\n\r\t  .:/'sé1239\u0301\u3000😀_-\"") | st.characters(exclude_categories=["Cs"]),
+    max_size=200,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(TRICKY)
+def test_no_token_reaches_across_a_boundary(text: str) -> None:
+    expected = whole().encode_ordinary(text)
+    for found in tokens._BOUNDARY.finditer(text):
+        at = found.start()
+        parts = (text[:at], text[at:])
+        assert [token for part in parts for token in whole().encode_ordinary(part)] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TRICKY, min_size=1, max_size=5))
+def test_pieces_are_the_text_and_count_the_same_where_it_says_so(texts: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "PIECE", 20)
+        text = "".join(texts)
+        pieces = list(tokens._pieces(text))
+        assert "".join(text[piece] for piece, _safe in pieces) == text
+        assert all(len(text[piece]) <= 20 for piece, _safe in pieces)
+        found = tokens.size(text)
+        assert found.exact == all(safe for _piece, safe in pieces)
+        if found.exact:
+            assert found.tokens == len(whole().encode_ordinary(text))
+
+
+@settings(max_examples=200, deadline=None)
+@given(TRICKY, st.lists(TRICKY, min_size=1, max_size=5), TRICKY)
+def test_what_stands_beside_a_part_is_the_difference(
+    before: str, texts: list[str], after: str
+) -> None:
+    part = "".join(texts)
+    expected = count(before + part + after) - count(part)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "PIECE", 1000)
+        assert tokens.beside(before + part + after, part) == tokens.Size(expected)
+
+
+def test_the_middle_of_a_long_part_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = "how many rows are there? " * 100_000
+    seen: list[int] = []
+    monkeypatch.setattr(tokens, "count", lambda text: seen.append(len(text)) or 0)
+    tokens.beside(f"<{part}>", part)
+    assert sum(seen) < len(part) / 10
+
+
+def test_size_of_what_no_model_reads_is_an_estimate_near_the_count() -> None:
+    text = (ROOT / "README.md").read_text("utf-8") * 20
+    exact = tokens.size(text)
+    about = tokens.size(text, most=len(text) // 3)
+    assert exact.exact
+    assert not about.exact
+    assert exact.tokens == count(text)
+    assert abs(about.tokens - exact.tokens) < exact.tokens / 50
+
+
+@pytest.mark.parametrize("letter", [" ", "\t", "a", "你", "1", "="])
+def test_one_character_over_and_over_is_counted(letter: str) -> None:
+    """The expressions of o200k break down over a million spaces in a row."""
+    found = tokens.size(letter * 1_200_000)
+    assert 0 < found.tokens <= 1_200_000
+    assert not found.exact
+
+
 def test_counting_needs_no_network_no_litellm_and_leaves_the_environment_alone() -> None:
     code = (
         "import os, sys; from stages.core import tokens; assert 'tiktoken' not in sys.modules;"

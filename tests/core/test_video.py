@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,10 @@ def test_links_out_of_the_root_are_not_followed(tmp_path: Path) -> None:
 
 def test_no_video(tmp_path: Path) -> None:
     assert find([tmp_path]) == ("", [])
+
+
+def test_a_layout_cut_off_in_an_escape_is_gone_through_once() -> None:
+    layout = '[:p "' + 'say \\"yes\\" ' * 5_000 + "\\"
+    before = time.process_time()
+    assert text_of(layout).startswith('say "yes" say "yes"')
+    assert time.process_time() - before < 2

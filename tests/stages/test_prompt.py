@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stages.collapse import collapse
 from stages.core import schema
-from stages.core.tokens import count
+from stages.core.tokens import MOST, count
 from stages.describe import describe
 from stages.prompt import STAGE, prompt
 from tests.seed_tables import CATALOG, seed_table, seed_tables, seed_task
@@ -98,6 +98,27 @@ def test_the_layers() -> None:
     assert all(text.count(part) == 1 for part in order)
     assert found["tokens"] == sum(count(m["content"]) for m in found["messages"])
     assert found["tokens"] == sum(found["parts"].values())
+
+
+def test_long_knowledge_is_counted_as_short_one_is() -> None:
+    found = made(seed_task(knowledge="Revenue is in 10,000 yuan. 收入以万元计。\n" * 20_000))
+    assert found["tokens"] == sum(count(m["content"]) for m in found["messages"])
+    assert "notes" not in found
+
+
+def test_knowledge_that_no_model_reads_is_told_to_be_an_estimate() -> None:
+    sentence = "Revenue is in 10,000 yuan.\n"
+    found = made(seed_task(knowledge=sentence * (MOST // len(sentence) + 1)))
+    assert "knowledge are an estimate" in found["notes"][0]
+    exact = count(sentence) * found["messages"][1]["content"].count(sentence)
+    assert abs(found["parts"]["knowledge"] - exact) < exact / 100
+    assert found["parts"]["evidence"] == made(seed_task(knowledge=sentence))["parts"]["evidence"]
+
+
+def test_knowledge_of_a_million_spaces_is_counted() -> None:
+    """The expressions of o200k break down over them; a prompt has to come out all the same."""
+    found = made(seed_task(knowledge="a" + " " * 1_200_000 + "b"))
+    assert found["tokens"] > 0
 
 
 def test_what_is_not_there_has_no_heading() -> None:

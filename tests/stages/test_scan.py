@@ -57,7 +57,7 @@ class Ran:
 def scan(*args: object, stdin: bytes | None = None, cwd: Path | None = None) -> Ran:
     """Run ``winnow scan`` in a process of its own; every line it writes fits its schema."""
     done = subprocess.run(
-        [sys.executable, "-m", "stages.cli", "scan", *map(str, args)],
+        [sys.executable, "-m", "stages", "scan", *map(str, args)],
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
@@ -447,7 +447,7 @@ def test_nothing_heavy_is_imported(what: str, task: Path, schemas: Path) -> None
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for i in range(300):
         (tmp_path / f"t{i}.csv").write_text("a,b\n" + "1,2\n" * 20, "utf-8")
-    command = f'"{sys.executable}" -m stages.cli scan "{tmp_path}" | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}'
+    command = f'"{sys.executable}" -m stages scan "{tmp_path}" | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, cwd=CHECKOUT, timeout=60
     )

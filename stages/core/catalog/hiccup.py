@@ -24,7 +24,7 @@ _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _TOKEN = re.compile(
     r"""(?P<open>\[)|(?P<close>\])|(?P<map>\{)|(?P<unmap>\})
       |:(?P<tag>[^\s\[\]{}",;]+)
-      |"(?P<string>(?:[^"\\]|\\.)*)(?:"|$)
+      |"(?P<string>(?:[^"\\]++|\\.)*+)(?:"|\\?$)
       |(?P<word>[^\s\[\]{}",;]+)""",
     re.VERBOSE | re.DOTALL,
 )

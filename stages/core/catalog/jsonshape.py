@@ -259,7 +259,7 @@ def _records(stream: Stream, reader: dict[str, Any]) -> Iterable[Any]:
     return stream.elements()
 
 
-_NAMED = re.compile(r'"(?:table|table_name)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_NAMED = re.compile(r'"(?:table|table_name)"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
 
 
 def name_in_tail(tail: str) -> str:

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
-_LOOSE = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
+_LOOSE = re.compile(r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+"""A text, whole or cut off, or a comma before a closing bracket. Nothing is tried twice: the
+engine would note every character of a long text to come back to."""
 _NEAR = 12  # characters of the longest token but a text: -Infinity, \ud83d\ude00
 _LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 LONGEST = 1 << 28

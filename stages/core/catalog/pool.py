@@ -7,12 +7,13 @@ worth it, threads do the work.
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TypeVar
+
+from stages.core import interrupts
 
 WORKERS = 2
 """More gain nothing on two cores, and the time of one file is small."""
@@ -53,15 +54,14 @@ def _forked(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterat
     done = 0
     try:
         with ProcessPoolExecutor(
-            WORKERS, mp_context=multiprocessing.get_context("fork"), initializer=_quiet
+            WORKERS,
+            mp_context=multiprocessing.get_context("fork"),
+            initializer=interrupts.inherited,
         ) as pool:
-            for result in pool.map(function, tasks, chunksize=CHUNK):
+            with interrupts.held():  # they start here, and the hooks of a fork lose what is raised
+                results = pool.map(function, tasks, chunksize=CHUNK)
+            for result in results:
                 done += 1
                 yield result
     except BrokenExecutor:
         yield from map(function, tasks[done:])
-
-
-def _quiet() -> None:
-    """An interrupt is the parent's business."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

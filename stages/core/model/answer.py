@@ -26,6 +26,14 @@ NO_TEMPERATURE = re.compile(
 """What reasoning models say of a temperature."""
 
 
+TOO_LONG = re.compile(
+    r"context.?(length|window|size)|(prompt|input)[^.]{0,30} (is )?too long|too many tokens"
+    r"|exceeds? the maximum number of tokens",
+    re.I,
+)
+"""What is said of a request that is longer than the model can read, in whatever form it comes."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """One answer of a provider.
@@ -84,6 +92,16 @@ class Failure(Exception):
         if self.status in (404, 500, 501):
             return bool(OF_THE_FORM.search(self.what) or NO_SYSTEM.search(self.what))
         return self.status in (400, 413, 422)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the request is longer than the model can read, so that no other form will do."""
+        return self.status == 413 or (self.status == 400 and bool(TOO_LONG.search(self.what)))
+
+    @property
+    def certain(self) -> bool:
+        """Whether the same call would be refused again."""
+        return self.status is not None and 400 <= self.status < 500 and not self.passing
 
 
 class Wire(Protocol):

@@ -19,6 +19,7 @@ from stages.core.model.converse import Conversation, Settled
 from stages.core.model.log import Caller, CallLog
 from stages.core.model.options import ModelOptions
 from stages.core.model.pricing import price
+from stages.core.model.refusals import Refusals
 from stages.core.model.request import Reply, Request, key_of, whole
 from stages.core.model.retry import Circuit
 from stages.core.model.sender import Asking, Sender
@@ -87,6 +88,7 @@ class Client(Asker):
         self.unkept = ""
         self.missing: list[str] = []
         self._failed: set[str] = set()
+        self._refusals = Refusals()
 
     async def ask_for(self, request: Request, *, timeout: float | None, caller: Caller) -> Reply:
         """The reply to a request: the kept one, else a new one, which is kept as it comes."""
@@ -98,11 +100,13 @@ class Client(Asker):
                 reply = await self._asked(request, asking)
             else:
                 reply = await self._through(self._store, request, kept, asking)
-        except ModelError:
+        except ModelError as error:
             self._failed.add(key)
+            self._refusals.ended(request, error)
             raise
         else:
             self._failed.discard(key)
+            self._refusals.ended(request, None)
             self.usage.count(reply)
         finally:  # a request that a stage asks again is still one request
             self.usage.failed = len(self._failed)
@@ -145,14 +149,21 @@ class Client(Asker):
     async def _asked(self, request: Request, asking: Asking) -> Reply:
         """A new reply. The place is held to the end, so that a half-done request never waits
         behind those that have not begun."""
-        self._sender.check()
+        self._check(request, asking)
         async with self._limit:
-            self._sender.check()
+            self._check(request, asking)
             await self._sender.wire.ready()
             if self._settled is None:
                 self._settled = Settled(self._sender.wire.modes[0])
             talk = Conversation(self._sender, self.options, self._settled, request, asking)
             return self._priced(await talk.reply())
+
+    def _check(self, request: Request, asking: Asking) -> None:
+        """Raise the error that a call would end with, where that is known before."""
+        if known := self._refusals.of(request):
+            self._sender.note(asking, 0, "refused before", 0.0)
+            raise known
+        self._sender.check()
 
     def _priced(self, reply: Reply) -> Reply:
         """The reply with its cost by the list, where the provider's side named none."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stages.core.errors import CallFailed, ReplyCut, ReplyInvalid
+from stages.core.errors import CallFailed, ModelError, ReplyCut, ReplyInvalid
 from stages.core.model import modes, parse
 from stages.core.model.answer import NO_SYSTEM, NO_TEMPERATURE, Answer, Failure, Mode
 from stages.core.model.check import checker
@@ -76,6 +76,14 @@ class Conversation:
             ReplyCut: The reply was cut, with more room too where there was a limit.
             CallFailed: No reply came; also its kin from `Sender.send`.
         """
+        try:
+            return await self._reply()
+        except ModelError as error:
+            # What followed an answer says nothing of a request that is asked anew.
+            error.certain = error.certain and not self.answers
+            raise
+
+    async def _reply(self) -> Reply:
         sent = await self._whole(None)
         try:
             data = self._read(sent)
@@ -154,7 +162,8 @@ class Conversation:
             except Failure as refusal:
                 if self.settled.learns(refusal.what, messages, settings):
                     continue
-                if at + 1 >= len(ways) or (self.settled.proven and self.settled.mode == mode):
+                proven = self.settled.proven and self.settled.mode == mode
+                if refusal.too_long or proven or at + 1 >= len(ways):
                     raise self.sender.given_up(refusal) from None
                 at += 1
                 continue

@@ -18,11 +18,13 @@ from stages.core.model.usage import Usage
 
 NOBODY_RETRIES = 2
 """Times a call is sent again where no connection could be made, and none ever could."""
+TOO_LONG_HINT = "ask for less at once with --max-tokens, or take a model that reads more"
 HINTS = {
     401: "set the provider's key in the environment",
     403: "set a key in the environment that may use this model",
     404: "check --model and --base-url",
     408: "raise --timeout, or lower --concurrency",
+    413: TOO_LONG_HINT,
     429: "lower --concurrency, or wait",
 }
 
@@ -123,7 +125,9 @@ class Sender:
         """The error for the user, after the last attempt."""
         self.circuit.failed(failure.what, of_the_request=failure.of_the_request)
         self._mending = self._hint(failure)
-        return self._error(failure.what, hint=self._mending, of_the_request=failure.of_the_request)
+        error = self._error(failure.what, hint=self._mending, of_the_request=failure.of_the_request)
+        error.certain = failure.certain
+        return error
 
     def _error(self, what: str, *, hint: str, of_the_request: bool = False) -> ModelError:
         nothing = not self.circuit.reached and not of_the_request
@@ -134,7 +138,7 @@ class Sender:
             return "is the server at --base-url running?"
         if "Provider NOT provided" in failure.what:
             return "write PROVIDER/NAME as litellm does; at --base-url it is openai/NAME"
-        return HINTS.get(failure.status or 0, "")
+        return TOO_LONG_HINT if failure.too_long else HINTS.get(failure.status or 0, "")
 
     async def _once(
         self,
