@@ -19,7 +19,13 @@ from make_lexicon import DATA, write
 
 #: Kind → the synsets of WordNet, by first word and gloss's start, under which its names stand.
 ROOTS = {
-    "country": ("country", "european_country", "african_country", "asian_country", "south_american_country"),
+    "country": (
+        "country",
+        "european_country",
+        "african_country",
+        "asian_country",
+        "south_american_country",
+    ),
     "state": ("american_state", "canadian_province"),
     "continent": ("continent",),
     "language": ("natural_language",),
@@ -39,7 +45,9 @@ ROOTS = {
     "people": ("inhabitant",),
 }
 #: Kinds whose names are kinds themselves (hyponyms) and not only single things (instances).
-KINDS_OF = frozenset(["language", "currency", "religion", "sport", "color", "month", "weekday", "people"])
+KINDS_OF = frozenset(
+    ["language", "currency", "religion", "sport", "color", "month", "weekday", "people"]
+)
 LOCALES = ("en_US", "en_GB", "es_ES", "fr_FR", "de_DE", "it_IT", "pt_BR", "nl_NL", "sv_SE", "pl_PL")
 SHORTEST, MOST_WORDS = 3, 3
 
@@ -67,7 +75,12 @@ def line(kind: str, names: Iterable[str]) -> str:
 def fits(name: str) -> bool:
     """Whether a name is worth a place: not too short, not too long, plain letters."""
     plain = name.replace(" ", "").replace("-", "").replace(".", "").replace("'", "")
-    return len(name) >= SHORTEST and len(name.split()) <= MOST_WORDS and plain.isalpha() and name.isascii()
+    return (
+        len(name) >= SHORTEST
+        and len(name.split()) <= MOST_WORDS
+        and plain.isalpha()
+        and name.isascii()
+    )
 
 
 def read(path: Path) -> dict[str, tuple[list[str], list[str], list[str]]]:
@@ -105,7 +118,9 @@ def given(folder: Path) -> Iterator[str]:
     for locale in LOCALES:
         path = folder / "faker" / "providers" / "person" / locale / "__init__.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").startswith("first_names"):
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").startswith(
+                "first_names"
+            ):
                 for part in ast.walk(node.value):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
                         yield part.value.lower()

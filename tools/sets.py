@@ -10,30 +10,45 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import Case, Data
 
-from stages.core.judge import columns, fuse
+from stages.core.judge import columns, fuse, jointly
 from stages.core.judge.engine import matched
 from stages.core.judge.features import table_features
 from stages.core.judge.match import Match
 from stages.core.records import Table
+from stages.core.scoring.facts import Facts
 
 FOLDS = 5
-#: Questions taken of each set: all where None.
+#: Questions measured of each set (all where None), and learned from.
 TRAIN_SETS: dict[str, int | None] = {
-    "bird-train": 1200,
+    "bird-train": None,
     "snails-native": None,
-    "spider-train": 500,
-    "spider-dev": 700,
-    "spider-syn-dev": 200,
-    "cspider-dev": 600,
-    "snails-regular": 150,
+    "spider-train": 1500,
+    "spider-dev": None,
+    "spider-syn-dev": 400,
+    "cspider-dev": None,
+    "snails-regular": None,
     "spider2-lite": None,
 }
+LEARNED = {
+    "bird-train": 2500,
+    "spider-train": 800,
+    "spider-dev": 800,
+    "cspider-dev": 700,
+    "snails-regular": 200,
+    "spider-syn-dev": 250,
+}
+#: Questions of one database that one process takes at a time.
+AT_A_TIME = 60
 MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
 
 
@@ -56,6 +71,9 @@ class Rows:
         x: float32 [K, F]. ``gold``: bool [K]. ``lost``: gold tables that are no candidates.
         names: Names of the features.
         n_tables: Tables of the catalog.
+        around: What the candidates say together; ``lowered`` what being copies takes from them.
+        tokens: Tokens of the candidates, and ``all_tokens`` of the whole catalog.
+        learned: Whether models learn from the question.
     """
 
     case: Case
@@ -69,6 +87,11 @@ class Rows:
     kind: str
     columns: Columns
     table_names: list[str]
+    around: jointly.Around
+    lowered: np.ndarray[Any, Any]
+    tokens: np.ndarray[Any, Any]
+    all_tokens: int
+    learned: bool = True
 
 
 def hash_of(text: str) -> int:
@@ -110,7 +133,31 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
         kind,
         columns_of(case, match, gold, features["p"]),
         names,
+        packed(match),
+        fuse.originals_first(match, np.zeros(len(names), dtype=np.float32)),
+        *tokens_of(tables, match),
     )
+
+
+def packed(match: Match) -> jointly.Around:
+    """What all candidates say together, in half the room."""
+    near = jointly.around(match, np.arange(len(match.candidates)))
+    return replace(near, gain=near.gain.astype(np.float16))
+
+
+_costs: dict[int, tuple[Sequence[Table], dict[str, int]]] = {}
+
+
+def tokens_of(tables: Sequence[Table], match: Match) -> tuple[np.ndarray[Any, Any], int]:
+    """Tokens of each candidate, and of the catalog (`stages.core.scoring.facts`)."""
+    if id(tables) not in _costs:
+        if len(_costs) > 8:
+            _costs.clear()
+        facts = Facts(tables, "")
+        _costs[id(tables)] = (tables, {t["name"]: facts.tokens([t["name"]]) for t in tables})
+    cost = _costs[id(tables)][1]
+    own = [cost[match.index.canonical[at]] for at in match.candidates]
+    return np.array(own, dtype=np.float32), sum(cost.values())
 
 
 def columns_of(
@@ -145,8 +192,37 @@ def single(data: Data, limits: dict[str, int | None], seed: int = 1) -> Iterator
     dev = dev_databases(data)
     for name, limit in limits.items():
         cases = sampled(data.cases(name), limit, seed)
-        for case in sorted(cases, key=lambda c: c.db):
-            yield rows_of(case, data.tables_of(case), fold_of(case.db, dev), name)
+        learned = {case.id for case in sampled(cases, LEARNED.get(name), seed)}
+        made = featurised(data, name, cases, dev)
+        for row in made:
+            row.learned = row.case.id in learned
+        yield from made
+
+
+def featurised(data: Data, kind: str, cases: Sequence[Case], dev: frozenset[str]) -> list[Rows]:
+    """The cases as rows, by several processes, in the order of databases and questions."""
+    jobs = []
+    by_db = sorted(cases, key=lambda case: (case.db, case.id))
+    for db, found in groupby(by_db, key=lambda case: case.db):
+        fold = 0 if kind == "spider-union" else fold_of(db, dev)
+        asked = list(found)
+        parts = (asked[at : at + AT_A_TIME] for at in range(0, len(asked), AT_A_TIME))
+        jobs += [(data.folder, kind, part, fold) for part in parts]
+    with ProcessPoolExecutor() as pool:
+        return [row for rows in pool.map(_rows_of_part, jobs) for row in rows]
+
+
+@cache
+def _data(folder: Path) -> Data:
+    """The data folder, once a process."""
+    return Data(folder)
+
+
+def _rows_of_part(job: tuple[Path, str, list[Case], int]) -> list[Rows]:
+    """Rows of some questions of one database."""
+    folder, kind, cases, fold = job
+    data = _data(folder)
+    return [rows_of(case, data.tables_of(case), fold, kind) for case in cases]
 
 
 def sampled(cases: list[Case], limit: int | None, seed: int) -> list[Case]:
@@ -233,8 +309,12 @@ def renamed(table: Table, prefix: str) -> Table:
 
 def union(data: Data, limit: int | None = None) -> Iterator[Rows]:
     """spider-union: measured only."""
-    for case in sampled(data.cases("spider-union"), limit, 3):
-        yield rows_of(case, data.tables_of(case), 0, "spider-union")
+    made = featurised(
+        data, "spider-union", sampled(data.cases("spider-union"), limit, 3), frozenset()
+    )
+    for row in made:
+        row.learned = False
+    yield from made
 
 
 def recall_at(

@@ -75,7 +75,9 @@ def asked_by(word: str) -> Terms:
     return asks().get(words.stem(word), ())
 
 
-def known_names(found: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def known_names(
+    found: Sequence[tuple[str, int, int]],
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Names of known things among words (`words.sentence`): ``(first word, number, kinds)``.
 
     The longest name at a place counts; a name has a capital unless its kind is written small too.
@@ -109,7 +111,6 @@ def columns_of(kinds: Sequence[str]) -> Terms:
         if kind in COLUMNS
         for word, likeness in zip(COLUMNS[kind].split(), NAMED, strict=False)
     )
-
 
 
 def persons(found: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int]]:

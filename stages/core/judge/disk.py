@@ -34,6 +34,7 @@ _ARRAYS = (
     "group",
     "family",
     "kin",
+    "copy_of",
     "kinds",
     "column_kinds",
     "is_key",

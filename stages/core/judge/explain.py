@@ -83,7 +83,9 @@ class Explainer:
             return
         own = {self.index.names[at]: self.index.canonical[at] for at in kept}
         for edge in self.index.keys.between(list(own)):
-            yield replace(edge, left=own[edge.left], right=own[edge.right])
+            left, right = own[edge.left], own[edge.right]
+            same = (left, right) == (edge.left, edge.right)
+            yield edge if same else replace(edge, left=left, right=right)
 
     def _ruled(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None

@@ -6,6 +6,7 @@ memory for the last few catalogs asked of.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import dates, words
+from stages.core.judge.copies import copies_of
 from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kind_bits, kinds_of, terms_of
@@ -56,6 +58,7 @@ class Index:
         distances: Numbers of joins between tables.
         family: int32 [tables], same for tables whose names differ in numbers only.
         kin: int32 [tables], same for tables of one cryptic root.
+        copy_of: int32 [tables], the original of a copy (`copies`), else -1.
         kinds: float32 [tables, kinds], see `kinds`; ``column_kinds`` uint8 [columns], as bits.
         is_key: bool [columns], whether keys run over a column.
     """
@@ -79,6 +82,7 @@ class Index:
     distances: Distances
     family: Ints
     kin: Ints
+    copy_of: Ints
     kinds: Floats
     column_kinds: Ints
     is_key: NDArray[np.bool_]
@@ -213,6 +217,7 @@ def _index(
         distances=Distances(near),
         family=_numbered(map(dates.family, names)),
         kin=_numbered(map(root, names)),
+        copy_of=copies_of(names, [columns[at:to] for at, to in itertools.pairwise(start)]),
         kinds=kinds_of(bits, owner, n_tables),
         column_kinds=bits,
         is_key=_are_keys(tables, keys),

@@ -145,14 +145,74 @@ def column_kinds(name: str, type_: str) -> tuple[str, ...]:
 PERSON, NAME, DATE = "<person>", "<name>", "<date>"
 _BEARERS = frozenset(
     words.stem(word)
-    for word in (
-        "person people human individual member user customer client employee staff worker player "
-        "athlete coach manager author writer artist actor actress singer musician director crew "
-        "student teacher professor instructor faculty alumni patient physician doctor nurse driver "
-        "owner passenger guest host candidate applicant politician president senator legislator "
-        "representative contact agent supplier researcher scientist inventor editor reviewer "
-        "reader borrower voter soldier officer victim suspect judge lawyer friend parent child"
-    ).split()
+    for word in [
+        "person",
+        "people",
+        "human",
+        "individual",
+        "member",
+        "user",
+        "customer",
+        "client",
+        "employee",
+        "staff",
+        "worker",
+        "player",
+        "athlete",
+        "coach",
+        "manager",
+        "author",
+        "writer",
+        "artist",
+        "actor",
+        "actress",
+        "singer",
+        "musician",
+        "director",
+        "crew",
+        "student",
+        "teacher",
+        "professor",
+        "instructor",
+        "faculty",
+        "alumni",
+        "patient",
+        "physician",
+        "doctor",
+        "nurse",
+        "driver",
+        "owner",
+        "passenger",
+        "guest",
+        "host",
+        "candidate",
+        "applicant",
+        "politician",
+        "president",
+        "senator",
+        "legislator",
+        "representative",
+        "contact",
+        "agent",
+        "supplier",
+        "researcher",
+        "scientist",
+        "inventor",
+        "editor",
+        "reviewer",
+        "reader",
+        "borrower",
+        "voter",
+        "soldier",
+        "officer",
+        "victim",
+        "suspect",
+        "judge",
+        "lawyer",
+        "friend",
+        "parent",
+        "child",
+    ]
 )
 
 
@@ -179,7 +239,9 @@ def _bears(table: str) -> bool:
 def _years(column: Column) -> bool:
     """Whether all seen values are years."""
     seen = column.get("examples", ())[:3]
-    return bool(seen) and all(len(v) == 4 and v.isdigit() and v[:2] in ("18", "19", "20") for v in seen)
+    return bool(seen) and all(
+        len(v) == 4 and v.isdigit() and v[:2] in ("18", "19", "20") for v in seen
+    )
 
 
 def is_person(parts: Sequence[str]) -> bool:

@@ -20,7 +20,15 @@ from stages.core.judge.values import whole_values
 from stages.core.judge.words import compact
 
 #: What a match in a field says about the table, for the first score only.
-FIELD_WEIGHT = {"dname": 0.4, "tname": 1.0, "cname": 0.8, "tdesc": 0.6, "cdesc": 0.5, "value": 0.6, "kind": 0.4}
+FIELD_WEIGHT = {
+    "dname": 0.4,
+    "tname": 1.0,
+    "cname": 0.8,
+    "tdesc": 0.6,
+    "cdesc": 0.5,
+    "value": 0.6,
+    "kind": 0.4,
+}
 #: Tables that go on to the full features.
 MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
 _K1, _B = 1.2, 0.75
@@ -120,9 +128,13 @@ def strongest(table: Mapping[str, Floats]) -> Floats:
 
 def _on(name: str, without: frozenset[str]) -> bool:
     """Whether a field's channel is switched on."""
-    channel = {"dname": "routing", "tname": "name", "cname": "name", "value": "value", "kind": "form"}.get(
-        name, "description"
-    )
+    channel = {
+        "dname": "routing",
+        "tname": "name",
+        "cname": "name",
+        "value": "value",
+        "kind": "form",
+    }.get(name, "description")
     return channel not in without
 
 

@@ -53,10 +53,14 @@ class Trees:
 
     def probabilities(self, features: Mapping[str, Floats]) -> Floats:
         """Calibrated probabilities of K rows, float32 [K]."""
+        made: Floats = (1.0 / (1.0 + np.exp(-self.log_odds(features)))).astype(np.float32)
+        return made
+
+    def log_odds(self, features: Mapping[str, Floats]) -> Floats:
+        """Calibrated log-odds of K rows, float64 [K]."""
         rows = np.stack([features[name] for name in self.names]).astype(np.float32)
         parts = [self._sums(rows[:, at : at + _CHUNK]) for at in range(0, rows.shape[1], _CHUNK)]
-        total = self.slope * np.concatenate([*parts, np.zeros(0)]) + self.offset
-        made: Floats = (1.0 / (1.0 + np.exp(-total))).astype(np.float32)
+        made: Floats = self.slope * np.concatenate([*parts, np.zeros(0)]) + self.offset
         return made
 
     def _sums(self, rows: Floats) -> Floats:

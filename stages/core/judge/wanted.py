@@ -6,12 +6,16 @@ stand under the same terms (`kinds.terms_of`).
 
 from __future__ import annotations
 
+import itertools
+
 from stages.core.judge import concepts, dates, form, words
 from stages.core.judge.kinds import DATE, NAME, PERSON
 
 #: Likeness of a name that begins with a given name, and of two or three capitalised words; of a
 #: time in figures and of a question for one.
 GIVEN, CAPITALS, ASKED = 0.9, 0.6, 0.6
+#: Runs of words taken from one question.
+MOST_RUNS = 6
 
 
 def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
@@ -22,7 +26,9 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
             made.setdefault(run, (PERSON, likeness))
         for run in (*form.quoted(text).values(), *form.named(text)):
             made.setdefault(run, (NAME, 1.0))
-    found = [(run, (pair,)) for run, pair in list(made.items())[:6]]
+    found: list[tuple[str, concepts.Terms]] = [
+        (run, (pair,)) for run, pair in itertools.islice(made.items(), MOST_RUNS)
+    ]
     asked = form.kinds(question)
     if not any(term == PERSON for _, ((term, _),) in found) and "person" in asked:
         found.append(("who", ((PERSON, ASKED),)))
@@ -36,11 +42,18 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
 def people(text: str) -> dict[str, float]:
     """Runs of words that are likely names of persons → how likely."""
     found = words.sentence(text)
-    places = {at for first, size, kinds in concepts.known_names(found) if kinds != ("given",) for at in range(first, first + size)}
+    places = {
+        at
+        for first, size, kinds in concepts.known_names(found)
+        if kinds != ("given",)
+        for at in range(first, first + size)
+    }
     made: dict[str, float] = {}
     for first, size in concepts.persons(found):
         if size > 1 or first not in places:
-            made[text[found[first][1] : found[first + size - 1][2]]] = GIVEN if size > 1 else CAPITALS
+            made[text[found[first][1] : found[first + size - 1][2]]] = (
+                GIVEN if size > 1 else CAPITALS
+            )
     quoted = "\n".join(form.quoted(text).values())
     for run in form.named(text):
         parts = words.sentence(run)
