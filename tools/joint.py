@@ -23,7 +23,7 @@ LEAST_SPREAD = 0.05
 
 def near_of(row: Rows, log_odds: Array) -> tuple[Array, jointly.Around]:
     """The likeliest tables by place, and what they say together."""
-    places = np.argsort(-log_odds, kind="stable")[: jointly.MOST_TABLES]
+    places = jointly.likeliest(log_odds)
     return places, row.around.only(places)
 
 
@@ -42,6 +42,8 @@ def examples(rows: Sequence[Rows], log_odds: Sequence[Array]) -> Iterator[tuple[
     for row, own in zip(rows, log_odds, strict=True):
         if row.learned and len(own) > 1 and taken.get(row.kind, 0) < ENOUGH:
             places, near = near_of(row, own)
+            if len(places) < 2:
+                continue
             needed = needed_set(row, places)
             if needed is not None:
                 taken[row.kind] = taken.get(row.kind, 0) + 1
@@ -80,5 +82,6 @@ def refined(row: Rows, log_odds: Array, weights: Array) -> Array:
     made = np.array(log_odds, dtype=np.float64)
     if len(made) > 1:
         places, near = near_of(row, log_odds)
-        made[places] = jointly.chances(made[places], near, weights)
+        if len(places) > 1:
+            made[places] = jointly.chances(made[places], near, weights)
     return made

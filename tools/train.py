@@ -12,23 +12,28 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import joint
+import judged
 import numpy as np
 import plain_trees
 from benchmarks import Data
-from sets import FOLDS, TRAIN_SETS, Rows, last_place, merged, recall_at, single, union
+from reports import report, report_cuts, worst
+from sets import FOLDS, TRAIN_SETS, Rows, merged, single, union
 
 from stages.core.judge import jointly
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "stages" / "core" / "judge" / "data"
 Array = np.ndarray[Any, Any]
+#: A fold's models of tables and of columns.
+Pair: TypeAlias = tuple[Any, Any]
 #: Trees, leaves, depth and step of both models.
 DEPTH = 8
 TABLES = {
@@ -51,10 +56,9 @@ TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
 SERVED = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite", "merged")
 #: Sizes of catalog that cuts are measured for: what stands for it, from, to. Sets with fewer
 #: questions of a size say nothing there.
-SIZES, LEAST_ASKED = ((5, 1, 9), (25, 10, 60), (300, 61, 10**6)), 80
-#: Folds on which columns are calibrated.
-COLUMN_FOLDS = 3
-KS = (1, 3, 5, 10, 20)
+SIZES, LEAST_ASKED = ((4, 1, 6), (9, 7, 12), (25, 13, 60), (300, 61, 10**6)), 80
+#: How much the set that needs the lowest cut counts: 0 is the mean of logarithms, infinity the lowest.
+HARDEST = 0.5
 
 
 def main() -> None:
@@ -64,14 +68,17 @@ def main() -> None:
     parser.add_argument("--folds-only", action="store_true", help="measure; write nothing")
     parser.add_argument("--worst", nargs=3, metavar=("SET", "K", "N"), help="list lost questions")
     parser.add_argument("--small", action="store_true", help="fewer questions, for a quick look")
+    parser.add_argument("--judged", type=int, metavar="N", help="N questions a set through link")
     args = parser.parse_args()
-    rows = gathered(Data(args.data), args.small)
-    tables, columns = held_out(rows, columns_too=not args.folds_only)
+    data = Data(args.data)
+    rows = gathered(data, args.small)
+    columns_too = not args.folds_only or args.judged is not None
+    tables, columns, models = held_out(rows, columns_too)
     slope, offset = platt(*flat(rows, tables, [row.gold for row in rows]))
     alone = [slope * score + offset + row.lowered for row, score in zip(rows, tables, strict=True)]
     print("tables alone")
     report(rows, alone)
-    tables = judged_together(rows, alone)
+    tables, weights = judged_together(rows, alone)
     print("tables together")
     report(rows, tables)
     chances = [logistic(score) for score in tables]
@@ -79,20 +86,44 @@ def main() -> None:
     report_cuts(rows, chances, cuts)
     if args.worst:
         worst(rows, tables, args.worst[0], int(args.worst[1]), int(args.worst[2]))
-    if args.folds_only:
+    if not columns_too:
         return
-    judged = [at for at, score in enumerate(columns) if len(score)]
-    asked, scores = [rows[at] for at in judged], [columns[at] for at in judged]
-    column_fit = platt(*flat(asked, scores, [row.columns.gold for row in asked]))
-    column_chances = [logistic(column_fit[0] * score + column_fit[1]) for score in scores]
-    limits = column_cuts(asked, column_chances)
+    fitted = ((slope, offset), cuts, *column_calibration(rows, columns))
+    if args.judged is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            folders = [Path(folder) / str(fold) for fold in range(FOLDS)]
+            for where, pair, own in zip(folders, models, weights, strict=True):
+                write(where, rows, pair, own, fitted)
+            judged.report(judged.measured(data, rows, folders, args.judged))
+    if not args.folds_only:
+        learned = [row for row in rows if row.learned]
+        pair = (fit(*tables_matrix(learned), TABLES), fit(*columns_matrix(learned), COLUMNS))
+        write(OUT, rows, pair, joint.fitted(rows, alone), fitted)
+
+
+Fitted: TypeAlias = tuple[tuple[float, float], Array, tuple[float, float], Array]
+
+
+def column_calibration(
+    rows: Sequence[Rows], columns: list[Array]
+) -> tuple[tuple[float, float], Array]:
+    """Calibration and cuts of columns."""
+    judged_at = [at for at, score in enumerate(columns) if len(score)]
+    asked, scores = [rows[at] for at in judged_at], [columns[at] for at in judged_at]
+    found = platt(*flat(asked, scores, [row.columns.gold for row in asked]))
+    limits = column_cuts(asked, [logistic(found[0] * score + found[1]) for score in scores])
     print("column cuts", np.array2string(limits, precision=4, suppress_small=True))
-    jointly.save(joint.fitted(rows, alone))
-    learned = [row for row in rows if row.learned]
-    x, y, w = tables_matrix(learned)
-    save("tables", fit(x, y, w, TABLES), rows[0].names, (slope, offset), cuts)
-    x, y, w = columns_matrix(learned)
-    save("columns", fit(x, y, w, COLUMNS), asked[0].columns.names, column_fit, limits)
+    return found, limits
+
+
+def write(folder: Path, rows: Sequence[Rows], models: Pair, weights: Array, fitted: Fitted) -> None:
+    """Write all that the judge reads."""
+    by_table, by_column, cuts, limits = fitted[0], fitted[2], fitted[1], fitted[3]
+    folder.mkdir(parents=True, exist_ok=True)
+    names = next(row.columns.names for row in rows if row.columns.names)
+    save(folder / "tables.npz", models[0], rows[0].names, by_table, cuts)
+    save(folder / "columns.npz", models[1], names, by_column, limits)
+    jointly.save(weights, folder / "jointly.json")
 
 
 def gathered(data: Data, small: bool) -> list[Rows]:
@@ -115,34 +146,39 @@ def gathered(data: Data, small: bool) -> list[Rows]:
     return rows
 
 
-def held_out(rows: Sequence[Rows], columns_too: bool) -> tuple[list[Array], list[Array]]:
-    """Raw sums for the tables and columns of every question by models that saw nothing of its fold."""
+def held_out(
+    rows: Sequence[Rows], columns_too: bool
+) -> tuple[list[Array], list[Array], list[Pair]]:
+    """Raw sums for the tables and columns of every question by models that saw nothing of its fold,
+    and these models by fold."""
     tables: list[Array] = [np.zeros(0)] * len(rows)
     columns: list[Array] = [np.zeros(0)] * len(rows)
+    models: list[Pair] = []
     for fold in range(FOLDS):
         learned = [row for row in rows if row.fold != fold and row.learned]
         by_table = fit(*tables_matrix(learned), TABLES)
-        by_column = (
-            fit(*columns_matrix(learned), COLUMNS) if columns_too and fold < COLUMN_FOLDS else None
-        )
+        by_column = fit(*columns_matrix(learned), COLUMNS) if columns_too else None
+        models.append((by_table, by_column))
         for at, row in enumerate(rows):
             if row.fold == fold:
                 tables[at] = raw(by_table, row.x)
                 if by_column is not None and len(row.columns.gold):
                     columns[at] = raw(by_column, row.columns.x)
-    return tables, columns
+    return tables, columns, models
 
 
-def judged_together(rows: Sequence[Rows], alone: list[Array]) -> list[Array]:
-    """Log-odds with the likeliest tables judged together, by weights that saw nothing of the fold."""
-    made = list(alone)
+def judged_together(rows: Sequence[Rows], alone: list[Array]) -> tuple[list[Array], list[Array]]:
+    """Log-odds with the likeliest tables judged together, by weights that saw nothing of the fold;
+    and these weights by fold."""
+    made, used = list(alone), []
     for fold in range(FOLDS):
         others = [at for at, row in enumerate(rows) if row.fold != fold]
         weights = joint.fitted([rows[at] for at in others], [alone[at] for at in others])
+        used.append(weights)
         for at, row in enumerate(rows):
             if row.fold == fold:
                 made[at] = joint.refined(row, alone[at], weights)
-    return made
+    return made, used
 
 
 def weight_of(rows: Sequence[Rows]) -> dict[str, float]:
@@ -243,7 +279,7 @@ def column_cuts(rows: Sequence[Rows], chances: list[Array]) -> Array:
 
 
 def cuts_of(lowest: list[tuple[str, int, float]]) -> Array:
-    """The geometric mean over sets of the quantiles, as `trees.Trees.cuts` wants them."""
+    """A mean over sets of the quantiles, as `trees.Trees.cuts` wants them."""
     made = np.zeros((1 + len(SIZES), 1 + len(TARGETS)), dtype=np.float32)
     made[0, 1:] = TARGETS
     for at, (size, least, most) in enumerate(SIZES):
@@ -254,80 +290,9 @@ def cuts_of(lowest: list[tuple[str, int, float]]) -> Array:
             parts = [
                 np.quantile(found, 1.0 - target) for found in by_set if len(found) >= LEAST_ASKED
             ]
-            made[at + 1, to + 1] = np.exp(np.mean(np.log(np.array(parts) + 1e-6)))
+            wanted = np.log(np.array(parts) + 1e-6)
+            made[at + 1, to + 1] = np.exp(-np.log(np.mean(np.exp(-HARDEST * wanted))) / HARDEST)
     return made
-
-
-def report(rows: Sequence[Rows], tables: list[Array]) -> None:
-    """Strict table recall at k by set."""
-    print(f"{'set':16s}{'questions':>10s}  strict table recall @ {'/'.join(map(str, KS))}")
-    for kind in sorted({row.kind for row in rows}):
-        found = [(row, score) for row, score in zip(rows, tables, strict=True) if row.kind == kind]
-        shares = recall_at(found, KS)
-        print(
-            f"{kind:16s}{len(found):10d}  "
-            + " / ".join(f"{share:.1f}" for share in shares.values())
-        )
-
-
-def worst(rows: Sequence[Rows], tables: list[Array], kind: str, k: int, n: int) -> None:
-    """Questions of a set that lost a needed table at ``k``, and what stood before it."""
-    lost = [
-        (row, score)
-        for row, score in zip(rows, tables, strict=True)
-        if row.kind == kind and last_place(row, score) >= k
-    ]
-    print(
-        f"{len(lost)} lost at {k} in {kind}", Counter(row.case.db for row, _ in lost).most_common(9)
-    )
-    for row, score in lost[:: max(1, len(lost) // n)][:n]:
-        order = np.argsort(-score, kind="stable")
-        ranked = [
-            (row.table_names[at], round(float(score[at]), 1), "*" if row.gold[at] else "")
-            for at in order
-        ]
-        print("-", row.case.db, row.case.task["question"], "|", row.case.task.get("evidence", ""))
-        print("   first:", ranked[:k])
-        print(
-            "   lost:",
-            [(at, *item) for at, item in enumerate(ranked) if item[2] and at >= k],
-            row.lost,
-        )
-
-
-def report_cuts(rows: Sequence[Rows], chances: list[Array], cuts: Array) -> None:
-    """What the adaptive cut keeps: strict recall, tables and columns that go."""
-    for target in (0.95, 0.99):
-        limits = [float(np.interp(target, cuts[0, 1:], row[1:])) for row in cuts[1:]]
-        print(f"--recall {target}: cut at {', '.join(f'{limit:.4f}' for limit in limits)}")
-        for kind in sorted({row.kind for row in rows}):
-            found = [(row, c) for row, c in zip(rows, chances, strict=True) if row.kind == kind]
-            print(f"  {kind:16s}" + cut_line(found, target, cuts))
-
-
-def limit_of(target: float, n_tables: int, cuts: Array) -> float:
-    """As `trees.Trees.cut_at`."""
-    logs = [np.interp(target, cuts[0, 1:], np.log(row[1:])) for row in cuts[1:]]
-    return float(np.exp(np.interp(np.log(n_tables), np.log(cuts[1:, 0]), logs)))
-
-
-def cut_line(found: list[tuple[Rows, Array]], target: float, cuts: Array) -> str:
-    """One set under one cut: strict recall, tables gone in all, and tokens gone in all and as the
-    mean over questions; kept tables count whole."""
-    hit, tables, tokens, shares = 0, 0, 0.0, []
-    for row, chance in found:
-        kept = chance >= min(limit_of(target, row.n_tables, cuts), chance.max())
-        hit += not row.lost and not (row.gold & ~kept).any()
-        tables, tokens = tables + int(kept.sum()), tokens + float(row.tokens[kept].sum())
-        shares.append(float(row.tokens[kept].sum()) / row.all_tokens)
-    n = len(found)
-    all_tables = sum(row.n_tables for row, _ in found)
-    all_tokens = sum(row.all_tokens for row, _ in found)
-    return (
-        f"recall {100 * hit / n:5.1f}  tables gone {100 * (1 - tables / all_tables):5.1f} %"
-        f"  tokens gone {100 * (1 - tokens / all_tokens):5.1f} %"
-        f", mean of questions {100 * (1 - float(np.mean(shares))):5.1f} %"
-    )
 
 
 def nodes_of(model: Any) -> list[list[tuple[bool, int, float, int, int, float]]]:
@@ -343,12 +308,12 @@ def nodes_of(model: Any) -> list[list[tuple[bool, int, float, int, int, float]]]
 
 
 def save(
-    name: str, model: Any, names: list[str], calibration: tuple[float, float], cuts: Array
+    path: Path, model: Any, names: list[str], calibration: tuple[float, float], cuts: Array
 ) -> None:
     """Write a model as plain arrays."""
     base = float(np.ravel(model._baseline_prediction)[0])
     arrays = plain_trees.arrays_of(nodes_of(model))
-    plain_trees.save(OUT / f"{name}.npz", arrays, names, (base, *calibration), cuts)
+    plain_trees.save(path, arrays, names, (base, *calibration), cuts)
 
 
 if __name__ == "__main__":

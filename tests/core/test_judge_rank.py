@@ -147,7 +147,7 @@ def test_without_keys_nothing_is_kept_or_lifted_for_its_keys() -> None:
 
 def test_columns_say_which_words_came_from_the_glossary() -> None:
     known = "A pupil's home: pupil refers to the city of the student."
-    found = judge(ask("Where is the home of each pupil?", knowledge=known), SCHOOL)
+    found = judge(ask("What is the home of each pupil?", knowledge=known), SCHOOL)
     kinds = {(c.name, item.type) for c in found.columns for item in c.evidence}
     assert ("city", "glossary") in kinds
     assert ("city", "name") not in kinds
@@ -155,8 +155,8 @@ def test_columns_say_which_words_came_from_the_glossary() -> None:
 
 def test_evidence_of_columns_comes_heaviest_first() -> None:
     shop = table("shop", "dish_price", "stop", primary_key=["dish_price"])
-    shop["columns"][0]["description"] = "What the students pay for roofs"
-    found = judge(ask("Which students pay the price?"), [*SCHOOL, shop])
+    shop["columns"][0]["description"] = "What the students eat on roofs"
+    found = judge(ask("Which students eat the price?"), [*SCHOOL, shop])
     price = next(column for column in found.columns if column.name == "dish_price")
     assert [item.type for item in price.evidence] == ["description", "name", "key"]
     assert price.evidence[0].weight > price.evidence[1].weight > price.evidence[2].weight

@@ -18,7 +18,7 @@ from stages.core.judge import words
 _DATA = Path(__file__).parent / "data"
 Terms: TypeAlias = tuple[tuple[str, float], ...]
 #: Likeness of what a word asks for, the likeliest first, and of what a name is a name of.
-ASKED, NAMED = (0.6, 0.5, 0.45, 0.4), (0.7, 0.55, 0.45)
+ASKED, NAMED = (0.6, 0.5, 0.45, 0.4, 0.35), (0.7, 0.55, 0.45)
 #: Kind of name → words of the columns that hold it.
 COLUMNS = {
     "country": "country nation nationality",
@@ -41,20 +41,22 @@ COLUMNS = {
     "weekday": "day date",
 }
 #: Kinds whose names are also written small.
-SMALL = frozenset(["language", "currency", "religion", "sport", "color", "people"])
+SMALL = frozenset(["color", "country"])
+#: Names that are everyday words when written small.
+EVERYDAY = frozenset(["turkey", "china", "chad", "jordan", "guinea"])
 LONGEST = 3
 
 
 @lru_cache(maxsize=1)
 def asks() -> dict[str, Terms]:
-    """Stem (or Chinese word) → stems of what it asks for."""
+    """Stem (or Chinese word) → words of what it asks for."""
     made: dict[str, Terms] = {}
     for line in (_DATA / "asks.txt").read_text(encoding="utf-8").splitlines():
         heads, _, asked = line.partition(":")
-        terms = tuple(zip(map(words.stem, asked.split()), ASKED, strict=False))
+        terms = tuple(zip(asked.split(), ASKED, strict=False))
         for head in heads.split():
             own = words.stem(head)
-            made.setdefault(own, tuple(pair for pair in terms if pair[0] != own))
+            made.setdefault(own, tuple(pair for pair in terms if words.stem(pair[0]) != own))
     return made
 
 
@@ -98,15 +100,17 @@ def known_names(
 def _kinds(run: Sequence[str]) -> tuple[str, ...]:
     """The kinds of thing that a run of words names."""
     kinds = instances().get(" ".join(run).lower(), ())
-    if all(word[0].isupper() for word in run):
+    if all(word[0].isupper() for word in run) or (len(run) > 1 and run[0][0].isupper()):
         return kinds
+    if " ".join(run) in EVERYDAY:
+        return ()
     return tuple(kind for kind in kinds if kind in SMALL)
 
 
 def columns_of(kinds: Sequence[str]) -> Terms:
     """Terms of the columns that hold names of these kinds."""
     return tuple(
-        (words.stem(word), likeness)
+        (word, likeness)
         for kind in kinds
         if kind in COLUMNS
         for word, likeness in zip(COLUMNS[kind].split(), NAMED, strict=False)

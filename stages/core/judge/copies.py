@@ -21,7 +21,7 @@ from stages.core.judge.postings import Ints
 LEAST_COLUMNS, MOST_TWINS, LONGEST_CODE = 3, 6, 6
 #: Tables under one word or letter, the share of them that are twins, and how much more that is than
 #: under the original's.
-LEAST_TABLES, LEAST_SHARE, LEAST_MORE = 3, 0.6, 0.35
+LEAST_TABLES, LEAST_SHARE, LEAST_MORE = 3, 0.6, 0.45
 #: Words that say so by themselves.
 MEANT = frozenset(
     words.stem(word)
@@ -63,13 +63,18 @@ def copies_of(names: Sequence[str], columns: Sequence[Sequence[str]]) -> Ints:
         if any(sign not in signs[other] for other in others)
     )
     share = {sign: apart[sign] / count for sign, count in total.items()}
+    found = {
+        at: [
+            other
+            for other in others
+            if _is_copy(signs[at], signs[other], total, share) and _kindred(names[at], names[other])
+        ]
+        for at, others in twins.items()
+    }
+    copies = {at for at, originals in found.items() if originals}
     made = np.full(len(names), -1, dtype=np.int32)
-    for at, others in twins.items():
-        for other in others:
-            if _is_copy(signs[at], signs[other], total, share) and _kindred(
-                names[at], names[other]
-            ):
-                made[at] = other
+    for at in copies:
+        made[at] = min(found[at], key=lambda other: (other in copies, names[other]))
     return made
 
 
@@ -104,14 +109,17 @@ def _is_copy(
     share: dict[tuple[str, str], float],
 ) -> bool:
     """Whether the signs of one twin say that it is the copy, and those of the other do not."""
-    sure = [
-        share[sign]
-        for sign in mine - theirs
-        if share[sign] >= LEAST_SHARE and (sign[1] in MEANT or total[sign] >= LEAST_TABLES)
-    ]
-    other = max((share[sign] for sign in theirs - mine if sign[1] not in MEANT), default=0.0)
-    meant = any(sign[1] in MEANT for sign in mine - theirs)
-    return bool(sure) and (meant or max(sure) - other >= LEAST_MORE)
+    own, other = mine - theirs, theirs - mine
+    if any(sign[1] in MEANT for sign in other):
+        return False
+    meant = [share[sign] for sign in own if sign[1] in MEANT]
+    if meant:
+        return max(meant) >= LEAST_SHARE
+    sure = [share[sign] for sign in own if total[sign] >= LEAST_TABLES]
+    most = max(sure, default=0.0)
+    return (
+        most >= LEAST_SHARE and most - max(map(share.__getitem__, other), default=0) >= LEAST_MORE
+    )
 
 
 def _kindred(left: str, right: str) -> bool:

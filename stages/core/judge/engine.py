@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stages.core.judge import bridge, cut, explain, fuse
 from stages.core.judge.calm import calm
 from stages.core.judge.match import Match, meet
@@ -32,7 +34,8 @@ def decide(
     seek: Seek | None = None,
 ) -> Judgment:
     """See `judge`."""
-    with calm():
+    # Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
+    with calm(), np.errstate(invalid="ignore"):
         return _decided(task, tables, recall, without, history, rules, index_dir, seek)
 
 

@@ -85,7 +85,7 @@ class Vocabulary:
     long: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     han: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     english: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
-    memory: dict[tuple[str, bool], tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    memory: dict[tuple[str, str, bool], tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
 
 def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabulary:
@@ -114,10 +114,11 @@ def expand_all(
 ) -> list[dict[int, float]]:
     """What each unit may stand for, alone and as a part of an abbreviation of several words."""
     ways = [expand(unit, known, soft) for unit in units]
-    for at, size, number, likeness in _initials(units, known):
+    spoken = [unit for unit in units if unit.origin != "form"]  # the others stand at the end
+    for at, size, number, likeness in _initials(spoken, known):
         for way in ways[at : at + size]:
             way[number] = max(way.get(number, 0.0), likeness)
-    for at, number in _joined(units, known):
+    for at, number in _joined(spoken, known):
         for way in ways[at : at + 2]:
             way[number] = max(way.get(number, 0.0), JOINED)
     return ways
@@ -187,14 +188,15 @@ def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]
     found: dict[int, float] = {}
     for at, (term, likeness) in enumerate(unit.terms):
         own = at == 0
-        for number, likeness2 in _of_term(term, unit.text if own else term, known, soft and own):
+        stem, text = (term, unit.text) if own else (words.stem(term), term)
+        for number, likeness2 in _of_term(stem, text, known, soft and own):
             found[number] = max(found.get(number, 0.0), likeness * likeness2)
     return found
 
 
 def _of_term(term: str, text: str, known: Vocabulary, soft: bool) -> tuple[tuple[int, float], ...]:
     """Terms of the catalog like one term of a unit."""
-    key = (term, soft)
+    key = (term, text, soft)
     if key not in known.memory:
         found: dict[int, float] = {}
         for other, likeness in _variants(term, text, known, soft):

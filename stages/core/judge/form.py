@@ -59,7 +59,7 @@ def named(question: str) -> tuple[str, ...]:
 
 
 _COMPARED = re.compile(
-    r"((?:[A-Za-z_][\w.]*[ ]){0,3}[A-Za-z_][\w.]*)[`\"\]]?\s*"
+    r"(?<![\w.])((?:[A-Za-z_][\w.]*[ ]){0,3}[A-Za-z_][\w.]*)[`\"\]]?\s*"
     r"(?:[=<>!]=?|(?i:\b(?:like|between|in\s*\(|is (?:not )?null)))"
 )
 _COMPUTED = re.compile(

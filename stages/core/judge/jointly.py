@@ -30,7 +30,8 @@ BLEND = 0.75
 MOST_LOGIT = 8.0
 #: Share of all words below which a table's part is none; words in common from which names are alike.
 IDLE, ALIKE = 0.01, 0.5
-_FILE = Path(__file__).parent / "data" / "jointly.json"
+#: Where the weights stand.
+FILE = Path(__file__).parent / "data" / "jointly.json"
 _NAMES = (
     "logit",
     *(f"size_{n}" for n in range(1, MOST_MEMBERS + 1)),
@@ -168,7 +169,7 @@ def features(logits: Floats, near: Around) -> Floats:
         np.einsum("si,ij,sj->s", held, near.alike.astype(np.float32), held) / 2,
         _missed(held, near.spelled),
         _missed(held, near.values),
-        held[:, 0],
+        (held @ (bounded == bounded[0])) > 0,
         lowest,
         highest_out,
         np.maximum(highest_out - lowest, 0.0),
@@ -210,13 +211,13 @@ def _missed(held: Floats, holders: Flags) -> Floats:
 @lru_cache(maxsize=1)
 def weights() -> Floats | None:
     """The shipped weights, in the order of the features; None before they were fitted."""
-    if not _FILE.exists():
+    if not FILE.exists():
         return None
-    held = orjson.loads(_FILE.read_bytes())
+    held = orjson.loads(FILE.read_bytes())
     return np.array([held[name] for name in _NAMES], dtype=np.float64)
 
 
-def save(fitted: Iterable[float], path: Path = _FILE) -> None:
+def save(fitted: Iterable[float], path: Path) -> None:
     """Write weights by the names of their features."""
     held = {name: round(float(value), 5) for name, value in zip(_NAMES, fitted, strict=True)}
     path.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2) + b"\n")
@@ -231,12 +232,22 @@ def chances(logits: Floats, near: Around, fitted: Floats) -> Floats:
     return made
 
 
+def likeliest(logits: Floats) -> Ints:
+    """Places of the tables to judge together, the best first; equal ones all or none."""
+    order = np.argsort(-logits, kind="stable")
+    if len(order) > MOST_TABLES and logits[order[MOST_TABLES]] == logits[order[MOST_TABLES - 1]]:
+        order = order[logits[order] > logits[order[MOST_TABLES]]]
+    return order[:MOST_TABLES]
+
+
 def refined(match: Match, logits: Floats) -> Floats:
     """The log-odds of all candidates, those of the likeliest judged together, float32 [K]."""
     fitted = weights()
     if fitted is None or len(logits) < 2:
         return logits
-    places = np.argsort(-logits, kind="stable")[:MOST_TABLES]
+    places = likeliest(logits)
+    if len(places) < 2:
+        return logits
     made = logits.copy()
     made[places] = chances(logits[places], around(match, places), fitted)
     return made

@@ -50,7 +50,8 @@ class Question:
         form: What the question's form asks for.
         times: Spans of time it speaks of.
         numbers: Whole numbers as written, without leading zeros.
-        named: Runs of capitalised words inside sentences: people, places, titles.
+        named: Runs of capitalised words inside sentences: people, places, titles. ``runs``: the
+            same where the question's form is not to count.
         hinted: Names of columns that the hint compares or computes with (``city = 'X'``,
             ``MAX(Score)``), each as the runs of words it may be, the longest first.
     """
@@ -63,6 +64,7 @@ class Question:
     times: tuple[dates.Span, ...] = ()
     numbers: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
     hinted: tuple[tuple[str, ...], ...] = ()
 
 
@@ -90,7 +92,8 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
         form=form.kinds(question) if "form" not in without else frozenset(),
         times=dates.spans(f"{question}\n{hint}"),
         numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
-        named=form.named(question),
+        named=form.named(question) if "form" not in without else (),
+        runs=form.named(question),
         hinted=form.hinted(hint),
     )
 
@@ -98,7 +101,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
 def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]:
     """Content words of one text, and pairs of words written as one (``time stamp``)."""
     found = words.sentence(text)
-    meant = _meant(found) if "synonym" not in without else {}
+    meant = _meant(found, "translation" not in without) if "synonym" not in without else {}
     for place, (spelling, _, _) in enumerate(found):
         low = spelling.lower()
         common = low in words.STOP or low in words.STOP_ZH
@@ -111,10 +114,13 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]
         yield Unit(spelling, tuple(terms), place, origin)
 
 
-def _meant(found: Sequence[tuple[str, int, int]]) -> dict[int, concepts.Terms]:
-    """Place → terms of what the word there asks for, or is a name of."""
-    meant = {at: concepts.asked_by(word.lower()) for at, (word, _, _) in enumerate(found)}
-    meant = {at: terms for at, terms in meant.items() if terms}
+def _meant(found: Sequence[tuple[str, int, int]], translate: bool) -> dict[int, concepts.Terms]:
+    """Place → words of what the word there asks for, or is a name of."""
+    meant = {
+        at: terms
+        for at, (word, _, _) in enumerate(found)
+        if (terms := concepts.asked_by(word.lower())) and (translate or not chinese.is_han(word))
+    }
     for first, number, kinds in concepts.known_names(found):
         terms = concepts.columns_of(kinds)
         for at in range(first, first + number):

@@ -76,7 +76,7 @@ def _near(
     spellings: tuple[Sequence[str], Sequence[int] | Ints] | None,
 ) -> Iterator[tuple[str, str]]:
     """Seen values that are nearly a quoted string or a name which was not seen itself."""
-    wanted = {**question.quoted, **{run.lower(): run for run in question.named}}
+    wanted = {**question.quoted, **{run.lower(): run for run in question.runs}}
     missed = {
         low: run for low, run in wanted.items() if len(low) >= LEAST_LETTERS and low not in values
     }

@@ -24,7 +24,10 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
     for text in (question, hint):
         for run, likeness in people(text).items():
             made.setdefault(run, (PERSON, likeness))
-        for run in (*form.quoted(text).values(), *form.named(text)):
+        quoted = form.quoted(text)
+        inside = " ".join(quoted)
+        named = (bare(run) for run in form.named(text))
+        for run in (*quoted.values(), *(run for run in named if run.lower() not in inside)):
             made.setdefault(run, (NAME, 1.0))
     found: list[tuple[str, concepts.Terms]] = [
         (run, (pair,)) for run, pair in itertools.islice(made.items(), MOST_RUNS)
@@ -54,10 +57,19 @@ def people(text: str) -> dict[str, float]:
             made[text[found[first][1] : found[first + size - 1][2]]] = (
                 GIVEN if size > 1 else CAPITALS
             )
-    quoted = "\n".join(form.quoted(text).values())
-    for run in form.named(text):
+    quoted = " ".join(form.quoted(text))
+    for run in map(bare, form.named(text)):
         parts = words.sentence(run)
         known = any(kinds != ("given",) for _, _, kinds in concepts.known_names(parts))
-        if len(parts) in (2, 3) and not known and run.strip("'\"") not in quoted:
+        if len(parts) in (2, 3) and not known and run.lower() not in quoted:
             made.setdefault(run, CAPITALS)
     return made
+
+
+def bare(run: str) -> str:
+    """A run of words without what clings to it.
+
+    >>> bare("Nick Wahlberg's"), bare("Blue Moon'"), bare("J. K. Rowling.")
+    ('Nick Wahlberg', 'Blue Moon', 'J. K. Rowling')
+    """
+    return run.strip(" .,'\"").removesuffix("'s").strip()
