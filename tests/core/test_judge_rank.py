@@ -169,6 +169,12 @@ def test_translation_is_what_carries_chinese_over() -> None:
     assert not any(item.type == "name" for found in without.tables for item in found.evidence)
 
 
+def test_recall_one_keeps_all_columns_of_all_tables() -> None:
+    many = [table(f"t{at}", *(f"c{column}" for column in range(30))) for at in range(40)]
+    found = judge(ask("What is c1 of t3?"), many, recall=1.0)
+    assert sum(column.keep for column in found.columns) == 40 * 30
+
+
 def test_recall_one_keeps_all_and_more_recall_never_keeps_less() -> None:
     kept = [
         sum(found.keep for found in judge(ask("titles of courses"), SCHOOL, recall=recall).tables)

@@ -74,6 +74,8 @@ class Explainer:
             )
         )
         ranked_columns = tuple(self._columns(kept, effect))
+        if self.recall >= 1:
+            ranked_columns += tuple(self._unjudged(kept, ranked_columns, _ruled_columns(effect)))
         edges = tuple(self._edges([at for at in order.tolist() if kept[at]]))
         return Judgment(ranked, ranked_columns, edges, n_columns=len(self.index.columns))
 
@@ -185,6 +187,19 @@ class Explainer:
                 yield RankedColumn(
                     self.index.canonical[table], name, round(likely, 4), keep, evidence
                 )
+
+    def _unjudged(
+        self,
+        kept: NDArray[np.bool_],
+        judged: Sequence[RankedColumn],
+        ruled: dict[tuple[str, str], bool],
+    ) -> Iterator[RankedColumn]:
+        """All other columns of kept tables, for a recall of 1."""
+        known = {(column.table, column.name) for column in judged}
+        for table, name in zip(self.index.column_table.tolist(), self.index.columns, strict=True):
+            own = self.index.canonical[table]
+            if kept[table] and (own, name) not in known:
+                yield RankedColumn(own, name, 0.0, ruled.get((own, name), True))
 
     def _any_met(self) -> NDArray[np.bool_]:
         """Whether any unit meets each candidate column."""

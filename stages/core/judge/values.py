@@ -18,7 +18,7 @@ from stages.core.judge.question import Question
 MOST_HOLDERS = 40
 #: Values looked through for near spellings, letters of a string that may be misspelled, and
 #: the least share of letters in common (percent, rapidfuzz ratio).
-MOST_FUZZY, LEAST_LETTERS, LEAST_ALIKE = 20_000, 5, 88.0
+MOST_FUZZY, LEAST_LETTERS, LEAST_ALIKE = 100_000, 5, 88.0
 #: Digits from which a bare number is a value and no count.
 LEAST_DIGITS = 5
 
