@@ -24,6 +24,8 @@ from stages.core.judge.types import (
 
 #: Words of one piece of evidence; neighbours named; likeness below which a match says nothing.
 MOST_WORDS, MOST_NEAR, LEAST = 5, 3, 0.3
+#: Columns explained that are not kept, the likeliest: more than a section lists (`listed`).
+MOST_LEFT = 500
 #: Score from which a table speaks for its neighbours.
 STRONG = 0.3
 _KIND: dict[str, EvidenceType] = {
@@ -177,16 +179,19 @@ class Explainer:
         keys = self.index.is_key[held] & ("key" not in self.without)
         keeps = kept[owners] & ((chances >= np.float64(limit)) | keys)
         each = (part[order].tolist() for part in (rows, held, owners, keys, keeps, bounded))
+        left = 0
         for row, column, table, key, keep, likely in zip(*each, strict=True):
-            name = self.index.columns[column]
+            own, name = self.index.canonical[table], self.index.columns[column]
+            rule = ruled.get((own, name))
+            left += not keep
+            if left > MOST_LEFT and not keep and rule is None:
+                continue
             evidence = self._column_evidence(row, met.get(row, ()), name if key else "")
-            if ruled and (self.index.canonical[table], name) in ruled:
-                keep = ruled[self.index.canonical[table], name]
+            if rule is not None:
+                keep = rule
                 evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
-                yield RankedColumn(
-                    self.index.canonical[table], name, round(likely, 4), keep, evidence
-                )
+                yield RankedColumn(own, name, round(likely, 4), keep, evidence)
 
     def _unjudged(
         self,
