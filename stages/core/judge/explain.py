@@ -25,7 +25,7 @@ from stages.core.judge.types import (
 #: Words of one piece of evidence; neighbours named; likeness below which a match says nothing.
 MOST_WORDS, MOST_NEAR, LEAST = 5, 3, 0.3
 #: Columns explained that are not kept, the likeliest: more than a section lists (`listed`).
-MOST_LEFT = 500
+MOST_LEFT = 350
 #: Score from which a table speaks for its neighbours.
 STRONG = 0.3
 _KIND: dict[str, EvidenceType] = {
@@ -63,13 +63,13 @@ class Explainer:
         kept, scores = kept.copy(), self.scores.copy()
         ruled = self._ruled(kept, scores, effect)
         order = np.lexsort((np.arange(len(scores)), -scores, ~kept))
-        matched = self._matched()
+        matched, spoken = self._matched(), self.local.keys() | ruled.keys()
         ranked = tuple(
             RankedTable(
                 self.index.canonical[at],
                 round(score, 4),
                 keep,
-                self._table_evidence(at, ruled, matched),
+                self._table_evidence(at, ruled, matched) if at in spoken else (),
             )
             for at, score, keep in zip(
                 order.tolist(), scores[order].tolist(), kept[order].tolist(), strict=True
