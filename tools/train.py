@@ -145,7 +145,7 @@ def gathered(data: Data, small: bool) -> list[Rows]:
         }
     rows = list(single(data, limits))
     rows += merged(data, 10 if small else 12, 40)
-    rows += union(data, 250)
+    rows += union(data, 250 if small else None)
     print(f"{len(rows)} questions in {time.monotonic() - start:.0f} s", file=sys.stderr)
     return rows
 

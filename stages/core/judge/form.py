@@ -72,10 +72,10 @@ _BETWEEN = re.compile(r",|\+|\band\b|\bor\b|&")
 
 
 def hinted(hint: str) -> tuple[tuple[str, ...], ...]:
-    """Names that a hint compares or computes with, as runs of words, the longest first.
+    """Names that a hint compares, computes with or refers to, as runs of words, the longest first.
 
-    >>> hinted("big refers to Paper Size > 5; MAX(Score)")
-    (('refers to Paper Size', 'to Paper Size', 'Paper Size', 'Size'), ('Score',))
+    >>> hinted("Paper Size > 5; MAX(Score); wins refers to W, name")
+    (('Paper Size', 'Size'), ('Score',), ('W',), ('name',))
     """
     found: dict[tuple[str, ...], None] = {}
     for match in _COMPARED.finditer(hint):
