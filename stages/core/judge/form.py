@@ -44,6 +44,16 @@ def kinds(question: str) -> frozenset[str]:
     return frozenset(name for name, pattern in _KINDS.items() if re.search(pattern, low))
 
 
+def said(question: str, *names: str) -> str:
+    """The first words of a question that show one of these forms, as written; else empty.
+
+    >>> said("Which shops opened in 1998?", "date", "year"), said("Whose is it?", "person")
+    ('1998', 'Whose')
+    """
+    found = (re.search(_KINDS[name], question, re.IGNORECASE) for name in names)
+    return next((match.group() for match in found if match), "")
+
+
 _NAMED = re.compile(
     r"(?<=[a-z,'\"] )(?:[A-Z][\w.'-]*)(?: (?:(?:of|the|and|de|van|von) )?[A-Z][\w.'-]*)*"
 )

@@ -17,7 +17,7 @@ _EN = {
     "forbidden": "a rule forbids it for {words}",
     "model": "the model chose it",
     "routing": "its group fits {words}",
-    "form": "the question's form asks for {words}",
+    "form": "it has the kind of column that {words} asks for",
 }
 _ZH = {
     "name": "表名或列名匹配 {words}",
@@ -32,7 +32,7 @@ _ZH = {
     "forbidden": "规则因 {words} 排除它",
     "model": "模型选择了它",
     "routing": "所在的库适合 {words}",
-    "form": "问题的形式需要 {words}",
+    "form": "有 {words} 所问类型的列",
 }
 #: Reasons named at most; the strongest come first.
 _MOST = 3

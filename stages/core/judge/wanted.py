@@ -34,11 +34,11 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
     ]
     asked = form.kinds(question)
     if not any(term == PERSON for _, ((term, _),) in found) and "person" in asked:
-        found.append(("who", ((PERSON, ASKED),)))
+        found.append((form.said(question, "person"), ((PERSON, ASKED),)))
     if dates.spans(question):
-        found.append(("time", ((DATE, 1.0),)))
+        found.append((form.said(question, "year", "date") or "time", ((DATE, 1.0),)))
     elif "date" in asked or "year" in asked:
-        found.append(("time", ((DATE, ASKED),)))
+        found.append((form.said(question, "date", "year"), ((DATE, ASKED),)))
     return found
 
 
