@@ -1,6 +1,6 @@
 """Train the judge's models, and measure them on databases held out.
 
-    python tools/train.py [--data DIR] [--folds-only] [--small]
+    python tools/train.py [--data DIR] [--folds-only] [--small] [--judged N]
 
 Writes stages/core/judge/data/{tables,columns}.npz: gradient-boosted trees (scikit-learn at
 training time only), Platt's calibration and cuts from held-out folds. Prints the table of
