@@ -1,7 +1,7 @@
 """What a word asks for that no column spells: measures, acts, and names of known things.
 
 ``heavier`` asks for a weight, ``Tajikistan`` for a country, ``Nick Wahlberg`` for a person. The
-word gets the terms of such columns beside its own, each less likely. `data/asks.txt` is ours;
+word gets the words of such columns beside its own, each less likely. `data/asks.txt` is ours;
 `data/instances.txt.gz` is made by tools/make_instances.py from WordNet 3.0 and Faker (MIT).
 """
 
@@ -16,6 +16,7 @@ from typing import TypeAlias
 from stages.core.judge import words
 
 _DATA = Path(__file__).parent / "data"
+#: Words of columns, as written, each with a likeness from 0 to 1.
 Terms: TypeAlias = tuple[tuple[str, float], ...]
 #: Likeness of what a word asks for, the likeliest first, and of what a name is a name of.
 ASKED, NAMED = (0.6, 0.5, 0.45, 0.4, 0.35), (0.7, 0.55, 0.45)
@@ -73,7 +74,7 @@ def instances() -> dict[str, tuple[str, ...]]:
 
 
 def asked_by(word: str) -> Terms:
-    """Terms of what a lower-case word asks for."""
+    """Words of the columns that a lower-case word asks for."""
     return asks().get(words.stem(word), ())
 
 
@@ -82,7 +83,8 @@ def known_names(
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Names of known things among words (`words.sentence`): ``(first word, number, kinds)``.
 
-    The longest name at a place counts; a name has a capital unless its kind is written small too.
+    The longest name at a place counts; a name begins with a capital unless its kind is written
+    small too.
     """
     at = 0
     while at < len(found):
@@ -100,7 +102,7 @@ def known_names(
 def _kinds(run: Sequence[str]) -> tuple[str, ...]:
     """The kinds of thing that a run of words names."""
     kinds = instances().get(" ".join(run).lower(), ())
-    if all(word[0].isupper() for word in run) or (len(run) > 1 and run[0][0].isupper()):
+    if run[0][0].isupper():
         return kinds
     if " ".join(run) in EVERYDAY:
         return ()
@@ -108,7 +110,7 @@ def _kinds(run: Sequence[str]) -> tuple[str, ...]:
 
 
 def columns_of(kinds: Sequence[str]) -> Terms:
-    """Terms of the columns that hold names of these kinds."""
+    """Words of the columns that hold names of these kinds."""
     return tuple(
         (word, likeness)
         for kind in kinds

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from stages.core.records import Table, Task
 
 
+# Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
+@calm()
+@np.errstate(invalid="ignore")
 def decide(
     task: Task,
     tables: Sequence[Table],
@@ -34,22 +37,6 @@ def decide(
     seek: Seek | None = None,
 ) -> Judgment:
     """See `judge`."""
-    # Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
-    with calm(), np.errstate(invalid="ignore"):
-        return _decided(task, tables, recall, without, history, rules, index_dir, seek)
-
-
-def _decided(
-    task: Task,
-    tables: Sequence[Table],
-    recall: float,
-    without: frozenset[str],
-    history: History | None,
-    rules: Rules | None,
-    index_dir: Path | None,
-    seek: Seek | None,
-) -> Judgment:
-    """The chain."""
     match = matched(task, tables, without, index_dir, seek)
     scores = table_scores(match, without)
     if history is not None and "co-occurrence" not in without:

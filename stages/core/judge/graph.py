@@ -10,7 +10,7 @@ import numpy as np
 from stages.core.judge.distances import MOST_JOINS, Distances
 from stages.core.judge.features import rank_of
 from stages.core.judge.match import Match
-from stages.core.judge.postings import Floats, Ints
+from stages.core.judge.postings import Floats, Ints, Postings
 
 NOWHERE = np.zeros(0, dtype=np.int32)
 
@@ -47,15 +47,13 @@ def beside(match: Match, keys: bool = True) -> Beside:
     )
     distances = match.index.distances if keys else Distances((NOWHERE,) * len(match.index.names))
     _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
-    own = match.best[:, match.candidates]
-    total = float(match.idf.sum()) or 1.0
     return Beside(
         near,
         group,
-        (own * match.idf[:, None] / total).astype(np.float16),
+        gain(match, match.candidates).astype(np.float16),
         match.candidates,
         distances,
-        _alike(match),
+        alike(match.index.table_terms, match.candidates),
         np.unique(match.index.kin[match.candidates], return_inverse=True)[1],
     )
 
@@ -93,12 +91,17 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
     )
 
 
-def _alike(match: Match) -> Floats:
-    """Shares of terms in common between the candidates' names, 0 on the diagonal."""
-    names, cand = match.index.table_terms, match.candidates
-    sizes, n = names.sizes()[cand], len(cand)
+def gain(match: Match, tables: Ints) -> Floats:
+    """Likeness of each unit with each table times the unit's share of all weight, [U, tables]."""
+    made: Floats = match.best[:, tables] * match.idf[:, None] / (float(match.idf.sum()) or 1.0)
+    return made
+
+
+def alike(names: Postings, tables: Ints) -> Floats:
+    """Shares of terms in common between the names of tables (Jaccard), 0 on the diagonal."""
+    sizes, n = names.sizes()[tables], len(tables)
     owner = np.repeat(np.arange(n), sizes)
-    terms = np.concatenate([names.row(at) for at in cand])
+    terms = np.concatenate([names.row(at) for at in tables])
     order = np.argsort(terms, kind="stable")
     owner, terms = owner[order], terms[order]
     begin = np.searchsorted(terms, terms, side="left")

@@ -27,8 +27,10 @@ from stages.core.judge.values import is_plain_number
 if TYPE_CHECKING:
     from stages.core.records import Column, Table
 
-#: What a term can stand in: the database part of a table's name, table and column names, their descriptions, values seen.
+#: What a term can stand in: the database part of a table's name, table and column names, their
+#: descriptions, values seen, kinds of column; and those that belong to columns.
 FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value", "kind")
+COLUMN_FIELDS = ("cname", "cdesc", "value", "kind")
 #: Words of one description, values of one column that are read word by word, and letters of a
 #: value. Whole values are looked up however many a column has: `--values` brings a thousand, and
 #: read by words those would meet every question.
@@ -41,13 +43,13 @@ class Index:
 
     Args:
         canonical: Table names as the lines have them, in file order.
-        names: The same as their sources spell them, with database and schema (`spellings`).
+        names: The same as their sources spell them, with database and schema (`spelling`).
         columns: Column names, all tables one after another.
         column_table: int32 [columns], the table of each column.
         column_start: int32 [tables + 1], the first column of each table.
         vocabulary: Term to its number.
         by_table: Field to postings, term → tables that hold it in that field.
-        by_column: Field to postings, term → columns (``cname``, ``cdesc``, ``value``).
+        by_column: Field to postings, term → columns (`COLUMN_FIELDS`).
         table_terms: Table → terms of its name; ``column_terms``: column → terms of its name.
         values: Whole value, lower case → columns in which it was seen.
         spelled: Name without separators → columns (see `words.compact`).
@@ -228,8 +230,7 @@ def _lists(draft: _Draft, owner: Ints) -> tuple[dict[str, Postings], dict[str, P
     """Postings of all fields by table, and of columns' fields by column."""
     n_terms = len(draft.vocabulary)
     by_column = {
-        name: postings(draft.term[name], draft.doc[name], n_terms)
-        for name in ("cname", "cdesc", "value", "kind")
+        name: postings(draft.term[name], draft.doc[name], n_terms) for name in COLUMN_FIELDS
     }
     by_table = {
         name: postings(draft.term[name], draft.doc[name], n_terms)

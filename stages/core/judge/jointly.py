@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from stages.core.judge.graph import alike, gain
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
 
@@ -91,27 +92,15 @@ def around(match: Match, places: Ints) -> Around:
     """What candidates (by place) say."""
     index, tables = match.index, match.candidates[places]
     local = {int(place): at for at, place in enumerate(places)}
-    total = float(match.idf.sum()) or 1.0
     joined = np.array([np.isin(tables, index.near[at]) for at in tables], dtype=bool)
-    terms = [frozenset(index.table_terms.row(int(at)).tolist()) for at in tables]
     return Around(
-        (match.best[:, tables] * match.idf[:, None] / total).astype(np.float32),
+        gain(match, tables).astype(np.float32),
         joined.reshape(len(tables), len(tables)),
-        _alike(terms),
+        alike(index.table_terms, tables) >= ALIKE,
         _holders(match, match.spelled, local),
         _holders(match, match.exact, local),
         len(index.names),
     )
-
-
-def _alike(terms: list[frozenset[int]]) -> Flags:
-    """Whether two names share half of their terms."""
-    made = np.zeros((len(terms), len(terms)), dtype=bool)
-    for i, left in enumerate(terms):
-        for j in range(i):
-            both = len(left & terms[j])
-            made[i, j] = made[j, i] = both > 0 and both >= ALIKE * len(left | terms[j])
-    return made
 
 
 def _holders(match: Match, hits: Mapping[int, str], local: Mapping[int, int]) -> Flags:

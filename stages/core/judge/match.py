@@ -13,7 +13,7 @@ import numpy as np
 
 from stages.core.judge import dates
 from stages.core.judge.expand import Vocabulary, expand_all
-from stages.core.judge.index import FIELDS, Index
+from stages.core.judge.index import COLUMN_FIELDS, FIELDS, Index
 from stages.core.judge.postings import Floats, Ints, Postings
 from stages.core.judge.question import Question
 from stages.core.judge.values import whole_values
@@ -44,7 +44,7 @@ class Match:
         first: float32 [T], the first score (BM25 over fields, with group support).
         candidates: int32 [K], tables by number, ascending.
         columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
-        column: Field → float32 [U, C] for ``cname``, ``cdesc``, ``value``.
+        column: Field → float32 [U, C] for those of `COLUMN_FIELDS`.
         met: float32 [V], the best likeness of any unit with each of the catalog's terms.
         complete: float32 [C], share of each candidate column's name that is met.
         when, which: float32 [T], see `part_hits`.
@@ -96,7 +96,7 @@ def meet(
         name: _matrix(
             ways, index.by_column[name], (n_units, len(columns)), _on(name, without), local
         )
-        for name in ("cname", "cdesc", "value", "kind")
+        for name in COLUMN_FIELDS
     }
     return Match(
         question,

@@ -1,7 +1,8 @@
 """Reading past SQL and counting its tables, pairs of tables and columns.
 
 The file holds SQL statements that end with ``;``, or JSON lines (or one JSON array) of
-statements or of objects with the statement under ``sql``, ``query`` or ``gold_sql``. Statements in any of the dialects below are read; those
+statements or of objects with the statement under ``sql``, ``query`` or ``gold_sql``.
+Statements in any of the dialects below are read; those
 that cannot be are counted and left out.
 """
 

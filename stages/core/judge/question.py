@@ -25,8 +25,8 @@ class Unit:
 
     Args:
         text: As written.
-        terms: Terms it may stand as in the catalog, with a likeness from 0 to 1: its stem, or
-            its translations.
+        terms: What it may stand as in the catalog, with a likeness from 0 to 1: first its stem,
+            then its translations, and words of what it asks for or is a name of (`concepts`).
         place: Position among the words of its text, 0 the first.
         origin: Where it was read.
     """
@@ -50,9 +50,9 @@ class Question:
         form: What the question's form asks for.
         times: Spans of time it speaks of.
         numbers: Whole numbers as written, without leading zeros.
-        named: Runs of capitalised words inside sentences: people, places, titles. ``runs``: the
-            same where the question's form is not to count.
-        hinted: Names of columns that the hint compares or computes with (``city = 'X'``,
+        named: Runs of capitalised words inside sentences: people, places, titles; none where the
+            form is not to count. ``runs``: the same in any case, as values to look up.
+        hinted: Names of columns that the hint compares, computes with or refers to (``city = 'X'``,
             ``MAX(Score)``), each as the runs of words it may be, the longest first.
     """
 
@@ -80,6 +80,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
         for unit in _units(text, origin, without):
             units.setdefault(unit.terms[0][0], unit)
     kinds = wanted.units(question, hint) if "form" not in without else []
+    runs = form.named(question)
     whole = "\n".join(text for text, _ in told)
     return Question(
         units=(
@@ -92,14 +93,14 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
         form=form.kinds(question) if "form" not in without else frozenset(),
         times=dates.spans(f"{question}\n{hint}"),
         numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
-        named=form.named(question) if "form" not in without else (),
-        runs=form.named(question),
+        named=runs if "form" not in without else (),
+        runs=runs,
         hinted=form.hinted(hint),
     )
 
 
 def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]:
-    """Content words of one text, and pairs of words written as one (``time stamp``)."""
+    """Content words of one text, and common words that ask for something (``where``)."""
     found = words.sentence(text)
     meant = _meant(found, "translation" not in without) if "synonym" not in without else {}
     for place, (spelling, _, _) in enumerate(found):

@@ -24,10 +24,7 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
     for text in (question, hint):
         for run, likeness in people(text).items():
             made.setdefault(run, (PERSON, likeness))
-        quoted = form.quoted(text)
-        inside = " ".join(quoted)
-        named = (bare(run) for run in form.named(text))
-        for run in (*quoted.values(), *(run for run in named if run.lower() not in inside)):
+        for run in (*form.quoted(text).values(), *unquoted(text)):
             made.setdefault(run, (NAME, 1.0))
     found: list[tuple[str, concepts.Terms]] = [
         (run, (pair,)) for run, pair in itertools.islice(made.items(), MOST_RUNS)
@@ -40,6 +37,12 @@ def units(question: str, hint: str) -> list[tuple[str, concepts.Terms]]:
     elif "date" in asked or "year" in asked:
         found.append((form.said(question, "date", "year"), ((DATE, ASKED),)))
     return found
+
+
+def unquoted(text: str) -> list[str]:
+    """Capitalised runs of words that stand in no quotation."""
+    inside = " ".join(form.quoted(text))
+    return [run for run in map(bare, form.named(text)) if run.lower() not in inside]
 
 
 def people(text: str) -> dict[str, float]:
@@ -57,11 +60,10 @@ def people(text: str) -> dict[str, float]:
             made[text[found[first][1] : found[first + size - 1][2]]] = (
                 GIVEN if size > 1 else CAPITALS
             )
-    quoted = " ".join(form.quoted(text))
-    for run in map(bare, form.named(text)):
+    for run in unquoted(text):
         parts = words.sentence(run)
         known = any(kinds != ("given",) for _, _, kinds in concepts.known_names(parts))
-        if len(parts) in (2, 3) and not known and run.lower() not in quoted:
+        if len(parts) in (2, 3) and not known:
             made.setdefault(run, CAPITALS)
     return made
 
