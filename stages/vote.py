@@ -231,7 +231,9 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
 
     link = section(task, "link")
     if link is None:
-        ranked = {table.name: table for table in judge(task, tables, recall=recall).tables}
+        ranked = {
+            table.name: table for table in judge(task, tables, recall=recall, columns=False).tables
+        }
         meta = _differing(recall=(recall, RECALL))
     else:
         ranked = {listed["name"]: _ranked(listed) for listed in link["tables"]}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Bucket:
-    """Terms without spaces, and their text for one regular expression to run over.
+    """Terms without spaces, and the letters of each.
 
     Args:
         terms: In the order they came.
     """
 
     terms: list[str] = field(default_factory=list)
-    _text: str = ""
+    _letters: list[frozenset[str]] = field(default_factory=list)
 
     def made_of(self, letters: str, inside: str = "") -> list[str]:
         """Terms that consist of these letters only, in order; those that have ``inside`` after
@@ -24,8 +23,10 @@ class Bucket:
         >>> Bucket(["qty", "vehno", "quota"]).made_of("quantity")
         ['qty']
         """
-        if self.terms and not self._text:
-            self._text = "\n".join(self.terms)
-        some = f"[{re.escape(''.join(sorted(set(letters))))}]"
-        middle = f"{some}+?{re.escape(inside)}{some}*" if inside else f"{some}+"
-        return re.findall(f"^{middle}$", self._text, re.MULTILINE)
+        self._letters += map(frozenset, self.terms[len(self._letters) :])
+        covers = frozenset(letters).issuperset
+        return [
+            term
+            for term, own in zip(self.terms, self._letters, strict=True)
+            if covers(own) and term.find(inside, 1) > 0
+        ]

@@ -78,25 +78,28 @@ def asked_by(word: str) -> Terms:
     return asks().get(words.stem(word), ())
 
 
+@lru_cache(maxsize=64)
 def known_names(
-    found: Sequence[tuple[str, int, int]],
-) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    found: tuple[tuple[str, int, int], ...],
+) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
     """Names of known things among words (`words.sentence`): ``(first word, number, kinds)``.
 
     The longest name at a place counts; a name begins with a capital unless its kind is written
     small too.
     """
     at = 0
+    made: list[tuple[int, int, tuple[str, ...]]] = []
     while at < len(found):
         size = 1
         for longest in range(min(LONGEST, len(found) - at), 0, -1):
             run = [spelling for spelling, _, _ in found[at : at + longest]]
             kinds = _kinds(run)
             if kinds:
-                yield at, longest, kinds
+                made.append((at, longest, kinds))
                 size = longest
                 break
         at += size
+    return tuple(made)
 
 
 def _kinds(run: Sequence[str]) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ _RANGE = re.compile(
 _SHARD = re.compile(r"(?<!\d)((?:19|20)\d{2})(?:_?(0[1-9]|1[0-2])(?:_?([0-3]\d))?)?(?!\d)")
 
 
+@lru_cache(maxsize=16)
 def spans(text: str) -> tuple[Span, ...]:
     """The spans of time a text speaks of, in order; two dates joined by a word of range are one.
 

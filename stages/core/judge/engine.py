@@ -35,6 +35,7 @@ def decide(
     rules: Rules | None,
     index_dir: Path | None,
     seek: Seek | None = None,
+    columns: bool = True,
 ) -> Judgment:
     """See `judge`."""
     match = matched(task, tables, without, index_dir, seek)
@@ -46,7 +47,7 @@ def decide(
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
-    return explained.judgment(kept, effect)
+    return explained.judgment(kept, effect, columns)
 
 
 def matched(

@@ -58,8 +58,10 @@ class Explainer:
         self.number = {name: at for at, name in enumerate(self.index.canonical)}
         self.top_idf = float(match.idf.max(initial=0.0)) or 1.0
 
-    def judgment(self, kept: NDArray[np.bool_], effect: RuleEffect | None) -> Judgment:
-        """Everything in rank order; rules have the last word."""
+    def judgment(
+        self, kept: NDArray[np.bool_], effect: RuleEffect | None, columns: bool = True
+    ) -> Judgment:
+        """Everything in rank order, or the tables alone; rules have the last word."""
         kept, scores = kept.copy(), self.scores.copy()
         ruled = self._ruled(kept, scores, effect)
         order = np.lexsort((np.arange(len(scores)), -scores, ~kept))
@@ -75,6 +77,8 @@ class Explainer:
                 order.tolist(), scores[order].tolist(), kept[order].tolist(), strict=True
             )
         )
+        if not columns:
+            return Judgment(ranked, (), (), n_columns=len(self.index.columns))
         ranked_columns = tuple(self._columns(kept, effect))
         if self.recall >= 1:
             ranked_columns += tuple(self._unjudged(kept, ranked_columns, _ruled_columns(effect)))

@@ -4,6 +4,7 @@ grouping, an average, a place, a person or a time."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,120})\"|“([^”\n]{1,120})”|‘([^’\n]{1,120})’|(?<!\w)'([^'\n]{1,120})'(?!\w)"
@@ -34,6 +35,7 @@ def quoted(text: str) -> dict[str, str]:
     return {part.lower().strip(): part for part in found if part.strip()}
 
 
+@lru_cache(maxsize=16)
 def kinds(question: str) -> frozenset[str]:
     """What the question's form asks for.
 

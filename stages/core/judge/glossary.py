@@ -7,6 +7,7 @@ A definition is a line or sentence that says what a term means (``X refers to Y`
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from stages.core.judge import chinese, words
 
@@ -19,18 +20,19 @@ _SENTENCE = re.compile(r"(?<=[.;!?。；！？])\s+|(?<=[。；！？])|\n+")
 MOST_READ, MOST_SENTENCE, MOST_KEPT = 200_000, 600, 2_000
 
 
-def definitions(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=16)
+def definitions(text: str) -> tuple[tuple[str, str], ...]:
     """Pairs of term and meaning, in order.
 
     >>> definitions("- GMV refers to the sum of paid orders.")
-    [('GMV', 'the sum of paid orders.')]
+    (('GMV', 'the sum of paid orders.'),)
     """
     found: list[tuple[str, str]] = []
     for sentence in _SENTENCE.split(text[:MOST_READ]):
         parts = _MEANS.split(sentence.strip(" \t|*-#>")[:MOST_SENTENCE], maxsplit=1)
         if len(parts) == 2 and parts[0].strip() and parts[1].strip() and len(parts[0]) <= 60:
             found.append((parts[0].strip(" *`\"'|"), parts[1].strip(" *|")))
-    return found
+    return tuple(found)
 
 
 def about(question: str, knowledge: str) -> str:

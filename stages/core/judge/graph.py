@@ -3,14 +3,15 @@ database, and the tables that already explain the question's words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stages.core.judge.distances import MOST_JOINS, Distances
 from stages.core.judge.features import rank_of
+from stages.core.judge.index import Index
 from stages.core.judge.match import Match
-from stages.core.judge.postings import Floats, Ints, Postings
+from stages.core.judge.postings import Floats, Ints
 
 NOWHERE = np.zeros(0, dtype=np.int32)
 
@@ -39,22 +40,23 @@ class Beside:
 
 def beside(match: Match, keys: bool = True) -> Beside:
     """Renumber neighbours and databases to the candidates; without ``keys`` no table has any."""
-    local = np.full(len(match.index.names), -1, dtype=np.int32)
-    local[match.candidates] = np.arange(len(match.candidates), dtype=np.int32)
-    near = tuple(
-        found[(found >= 0) & keys]
-        for found in (local[match.index.near[at]] for at in match.candidates)
-    )
-    distances = match.index.distances if keys else Distances((NOWHERE,) * len(match.index.names))
-    _, group = np.unique(match.index.group[match.candidates], return_inverse=True)
+    index, tables = match.index, match.candidates
+    standing = index.remember(f"beside {keys}", tables, lambda: _standing(index, tables, keys))
+    return replace(standing, gain=gain(match, tables).astype(np.float16))
+
+
+def _standing(index: Index, tables: Ints, keys: bool) -> Beside:
+    """What stands beside each table whatever is asked: everything but the gain."""
+    local = np.full(len(index.names), -1, dtype=np.int32)
+    local[tables] = np.arange(len(tables), dtype=np.int32)
     return Beside(
-        near,
-        group,
-        gain(match, match.candidates).astype(np.float16),
-        match.candidates,
-        distances,
-        alike(match.index.table_terms, match.candidates),
-        np.unique(match.index.kin[match.candidates], return_inverse=True)[1],
+        tuple(found[(found >= 0) & keys] for found in (local[index.near[at]] for at in tables)),
+        np.unique(index.group[tables], return_inverse=True)[1],
+        np.zeros((0, len(tables)), dtype=np.float16),
+        tables,
+        index.distances if keys else Distances((NOWHERE,) * len(index.names)),
+        alike(index, tables),
+        np.unique(index.kin[tables], return_inverse=True)[1],
     )
 
 
@@ -97,8 +99,14 @@ def gain(match: Match, tables: Ints) -> Floats:
     return made
 
 
-def alike(names: Postings, tables: Ints) -> Floats:
+def alike(index: Index, tables: Ints) -> Floats:
     """Shares of terms in common between the names of tables (Jaccard), 0 on the diagonal."""
+    return index.remember("alike", tables, lambda: _alike(index, tables))
+
+
+def _alike(index: Index, tables: Ints) -> Floats:
+    """See `alike`."""
+    names = index.table_terms
     sizes, n = names.sizes()[tables], len(tables)
     owner = np.repeat(np.arange(n), sizes)
     terms = np.concatenate([names.row(at) for at in tables])

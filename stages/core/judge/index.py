@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ COLUMN_FIELDS = ("cname", "cdesc", "value", "kind")
 #: value. Whole values are looked up however many a column has: `--values` brings a thousand, and
 #: read by words those would meet every question.
 MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
+#: Sets of tables of which something is remembered: of 250 tables each takes a quarter of a megabyte.
+MOST_REMEMBERED = 32
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Index:
         copy_of: int32 [tables], the original of a copy (`copies`), else -1.
         kinds: float32 [tables, kinds], see `kinds`; ``column_kinds`` uint8 [columns], as bits.
         is_key: bool [columns], whether keys run over a column.
+        memory: What was worked out for sets of tables (`remember`); copies of the index share it.
     """
 
     canonical: tuple[str, ...]
@@ -88,6 +92,17 @@ class Index:
     kinds: Floats
     column_kinds: Ints
     is_key: NDArray[np.bool_]
+    memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def remember(self, name: str, tables: Ints, make: Callable[[], Made]) -> Made:
+        """What ``make`` makes for a set of tables, made once while few sets are asked about."""
+        key = (name, tables.tobytes())
+        if key not in self.memory:
+            if len(self.memory) >= MOST_REMEMBERED:
+                self.memory.clear()
+            self.memory[key] = make()
+        made: Made = self.memory[key]
+        return made
 
     @cached_property
     def spellings(self) -> tuple[list[str], Ints]:

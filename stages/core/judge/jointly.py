@@ -96,7 +96,7 @@ def around(match: Match, places: Ints) -> Around:
     return Around(
         gain(match, tables).astype(np.float32),
         joined.reshape(len(tables), len(tables)),
-        alike(index.table_terms, tables) >= ALIKE,
+        alike(index, tables) >= ALIKE,
         _holders(match, match.spelled, local),
         _holders(match, match.exact, local),
         len(index.names),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -115,7 +115,7 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]
         yield Unit(spelling, tuple(terms), place, origin)
 
 
-def _meant(found: Sequence[tuple[str, int, int]], translate: bool) -> dict[int, concepts.Terms]:
+def _meant(found: tuple[tuple[str, int, int], ...], translate: bool) -> dict[int, concepts.Terms]:
     """Place → words of what the word there asks for, or is a name of."""
     meant = {
         at: terms

@@ -22,6 +22,7 @@ def judge(
     rules: Rules | None = None,
     index_dir: Path | None = None,
     seek: Seek | None = None,
+    columns: bool = True,
 ) -> Judgment:
     """Rank all tables and columns for one task, with evidence, and say which to keep.
 
@@ -35,6 +36,7 @@ def judge(
         rules: User rules; what they add is kept, what they forbid ranks last.
         index_dir: Where indexes are kept between processes; None keeps none.
         seek: Looks up the question's words in the data; None leaves it at the values of the lines.
+        columns: Whether columns and relations are wanted; tables alone take half the time.
 
     Raises:
         ValueError: ``recall`` is outside 0…1 or ``without`` names no channel.
@@ -57,4 +59,5 @@ def judge(
         rules=rules,
         index_dir=index_dir,
         seek=seek,
+        columns=columns,
     )

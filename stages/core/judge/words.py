@@ -81,7 +81,8 @@ def terms(name: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in split(name))
 
 
-def sentence(text: str, limit: int = 100_000) -> list[tuple[str, int, int]]:
+@lru_cache(maxsize=64)
+def sentence(text: str, limit: int = 100_000) -> tuple[tuple[str, int, int], ...]:
     """The words of a text with their places: ``(spelling, start, end)``.
 
     Identifiers are split as names are; Chinese runs are cut by dictionary.
@@ -99,7 +100,7 @@ def sentence(text: str, limit: int = 100_000) -> list[tuple[str, int, int]]:
             for hump in _HUMP.sub(" ", spelling.split("'")[0]).split():
                 found.append((hump, start, start + len(hump)))
                 start += len(hump)
-    return found
+    return tuple(found)
 
 
 def compact(name: str) -> str:
