@@ -151,10 +151,15 @@ def status(argv: list[str]) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
-    """One line for a wrong command line, with the command whose help explains it."""
+    """One line for a wrong command line, with the command whose help explains it.
+
+    A group that was called without a command gives its help as it is.
+    """
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "winnow"
     diagnostics.begin(path)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return diagnostics.usage(error.format_message())
     message = error.format_message().rstrip(".").replace("\n", " ")
     return diagnostics.fatal(UsageError(message, hint=f"see `{path} --help`"))
 

@@ -2,7 +2,8 @@
 
 Tables shown in full come with path, rows, columns (type, nullability, an example) and the
 first rows; a folded table is one line that says how to query it; documents are listed by
-headings and first lines. Nothing is hidden: what is left out is named or counted.
+headings and first lines. Nothing is hidden: what is left out is named or counted. Where
+collapse has not run, every table is in full.
 
     winnow describe collapsed.jsonl --text --budget 4000
 """
@@ -17,6 +18,7 @@ import click
 
 from stages.core.lang import choose
 from stages.core.records import Catalog, Table, Task
+from stages.core.sections import section
 from stages.core.stage import Stage
 from stages.core.text import visible
 
@@ -47,7 +49,8 @@ def describe(
     """The text of one task's context description.
 
     Args:
-        task, tables, catalog: The task with its section collapse, and what it is asked of.
+        task, tables, catalog: The task and what it is asked of. Without a section collapse
+            every table is in full, with a note.
         form: One of `FORMATS`.
         columns: Which columns full tables show in detail, one of `COLUMNS`; the rest are
             named.
@@ -68,6 +71,7 @@ def describe(
     writer = _form(form)
     tokens_all = _tokens_all(page, tables, writer)
     fitted = fit(page, writer)
+    notes = _notes(task, budget, fitted.tokens)
     meta = {
         "lang": page.lang,
         "from": _sources(skip_knowledge, columns, budget),
@@ -80,8 +84,22 @@ def describe(
         "tokens_all": tokens_all,
         "tables": {level: len(page.at(level)) for level in ("full", "names", "line")},
         **_shortfall(given_up(fitted.page, named=True), fitted.tokens - budget if budget else 0),
+        **({"notes": notes} if notes else {}),
         "meta": meta,
     }
+
+
+def _notes(task: Task, budget: int, tokens: int) -> list[str]:
+    """What is otherwise than the caller may think."""
+    notes = []
+    if section(task, "collapse") is None:
+        notes.append("not collapsed; every table is in full, until `winnow collapse` has run")
+    if budget and tokens > budget:
+        notes.append(
+            f"over the budget of {budget} tokens; {tokens - budget} too many, as names are never "
+            "left out: fold more tables, or raise --budget"
+        )
+    return notes
 
 
 def _shortfall(lost: list[str], over: int) -> dict[str, Any]:
@@ -214,8 +232,7 @@ OPTIONS = (
 
 STAGE = Stage(
     describe,
-    needs=("collapse",),
-    uses=("refine", "prune", "vote", "link"),
+    uses=("collapse", "refine", "prune", "vote", "link"),
     inputs=("question", "knowledge"),
     wants=("catalog",),
     options=OPTIONS,

@@ -11,6 +11,7 @@ from stdin where - stands in its place or nothing does. Instead of a statement:
     \\tables         all tables
     \\schema NAME    columns of one table, and its first rows
 
+A terminal is shown the first rows and short cells; a file or a pipe gets all of them whole.
 One query at a time, with no way to files, settings or anything that changes data. Rows come in
 a full order, now() and current_date stand at a fixed time and samples and random numbers are
 refused, so that the same statement gives the same answer every time. What was mended in a
@@ -35,13 +36,15 @@ from typing import Any
 import click
 
 from stages.core import diagnostics
-from stages.core.errors import UsageError
+from stages.core.errors import SqlLimit, UsageError
 from stages.core.numbers import Real
-from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.limits import ALL, Answer, Limits
 from stages.core.streams import STDIN, output
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown")
 DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
+MEMORY_OF_TEXT = 4
+"""Bytes of memory that one byte of an answer's text takes, held as rows."""
 _DEFAULT = Limits()
 
 
@@ -57,6 +60,15 @@ def _limit(
     )
 
 
+def _most(name: str, help_: str) -> click.Option:
+    """An option for what only a terminal has a limit of: 0 and no word elsewhere are all."""
+    shown = f"{getattr(_DEFAULT, name)} on a terminal, all elsewhere"
+    kind = click.IntRange(0, ALL)
+    return click.Option(
+        [f"--{name}"], type=kind, metavar="N", help=f"{help_}; 0 for all.  [default: {shown}]"
+    )
+
+
 def _time(_context: click.Context, _param: click.Parameter, given: str) -> str:
     """The time of --clock as the sandbox writes it."""
     try:
@@ -66,8 +78,8 @@ def _time(_context: click.Context, _param: click.Parameter, given: str) -> str:
 
 
 LIMITS = (
-    _limit("rows", "Most rows to show.", least=0),
-    _limit("cell", "Most characters of a cell."),
+    _most("rows", "Most rows to show"),
+    _most("cell", "Most characters of a cell"),
     _limit("seconds", "Time for the statement.", metavar="SECONDS", option="--timeout"),
     _limit("memory", "Memory for the statement.", metavar="MB", least=64),
     _limit("sql", "Most characters of the statement.", option="--max-sql"),
@@ -136,10 +148,40 @@ def query(
     """Answer one statement."""
     diagnostics.begin("winnow query", quiet=quiet, verbose=verbose)
     place, sql = _asked(source, statement)
-    answers = _answers(place, sql, options)
-    terminal = options["path"] is None and sys.stdout is not None and sys.stdout.isatty()
+    own = options["path"] in (None, STDIN)
+    terminal = own and sys.stdout is not None and sys.stdout.isatty()
+    limits = _limits(options, terminal)
+    answers = _answers(place, sql, options, limits)
+    if not terminal:
+        _whole(answers, limits)
     _write(answers, options["form"] or ("table" if terminal else "csv"), options["path"], terminal)
     _tell(answers)
+
+
+def _limits(options: Mapping[str, Any], terminal: bool) -> Limits:
+    """The limits that the options give; what a program reads is cut nowhere unless it is asked for."""
+    given = {item.name: options.get(item.name) for item in fields(Limits)}
+    for name in ("rows", "cell"):
+        if given[name] is None and terminal:
+            continue
+        given[name] = given[name] or ALL
+    limits = replace(
+        _DEFAULT, **{name: value for name, value in given.items() if value is not None}
+    )
+    answer = max(limits.answer, limits.memory * 2**20 // MEMORY_OF_TEXT)
+    return replace(limits, max_rows=max(limits.max_rows, limits.rows), answer=answer)
+
+
+def _whole(answers: list[Answer], limits: Limits) -> None:
+    """Refuse an answer that its size cut: a file or a pipe gets all that was asked for.
+
+    Raises:
+        SqlLimit: Fewer rows came than there are and were asked for.
+    """
+    for answer in answers:
+        if answer.truncated and len(answer.rows) < limits.rows:
+            what = f"the answer is larger than {limits.answer // 2**20} MB"
+            raise SqlLimit(what, hint="raise --memory, or ask for fewer rows or columns")
 
 
 def _asked(source: tuple[str, ...], statement: str | None) -> tuple[str, str]:
@@ -169,14 +211,11 @@ def _typed(asked_for: bool) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def _answers(place: str, sql: str, options: Mapping[str, Any]) -> list[Answer]:
+def _answers(place: str, sql: str, options: Mapping[str, Any], limits: Limits) -> list[Answer]:
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.source import open_source
 
     catalog, tables = open_source(place, name=options["catalog"], hide=options["hide"])
-    names = [item.name for item in fields(Limits) if item.name in options]
-    limits = replace(_DEFAULT, **{name: options[name] for name in names})
-    limits = replace(limits, max_rows=max(limits.max_rows, limits.rows))
     with Database(
         catalog, tables, limits=limits, root=options["root"], progress=_loading()
     ) as database:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -240,6 +241,61 @@ def test_tasks_works_on_some_and_passes_the_others():
     done = run("collapse", "--tasks", "2,9", stdin=many)
     assert done.status == 1
     assert "no task 9" in done.err
+
+
+def test_tasks_of_an_earlier_stage_are_no_fault_of_a_later_one():
+    many = lines(CATALOG, table(), *(task(name) for name in "123"))
+    voted = run("vote", "-q", "--tasks", "2", stdin=many)
+    done = run("collapse", stdin=voted.out)
+    assert done.status == 0
+    assert ["collapse" in t for t in done.tasks] == [False, True, False]
+    assert "2 tasks are passed on as they came: vote" in done.err
+    assert "run `winnow" not in done.err
+    chosen = run("collapse", "--tasks", "1", stdin=voted.out)
+    assert (chosen.status, "run `winnow vote` first" in chosen.err) == (1, True)
+    never = run("collapse", stdin=many)
+    assert (never.status, never.err.count("run `winnow vote` first")) == (1, 3)
+
+
+@pytest.mark.parametrize("stage", ["vote", "collapse", "show", "refine", "prompt"])
+@pytest.mark.parametrize("name", ["products.csv", "many rows.jsonl", "shop.db", "folder"])
+def test_data_in_place_of_lines_is_one_line_that_names_scan(tmp_path, stage, name):
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+    else:
+        rows = {"products.csv": b"id,name\n1,x\n", "many rows.jsonl": b'{"id":1}\n'}
+        path.write_bytes(rows.get(name, b"SQLite format 3\0" + bytes(range(256))) * 200)
+    done = run(stage, name, cwd=tmp_path)
+    assert (done.status, done.out) == (1, b"")
+    assert f"run `winnow scan {shlex.quote(name)}` first" in one_line(done.err)
+
+
+def test_data_on_stdin_and_broken_lines_before_good_ones():
+    for stage in ("vote", "scan"):
+        assert "winnow scan PATH" in one_line(run(stage, stdin=b"id,name\n1,x\n" * 20).err)
+    done = run("collapse", stdin=b"nonsense\n" * 3 + GOOD)
+    assert (done.status, "collapse" in done.tasks[0]) == (1, True)
+    assert done.err.count("not JSON") == 3
+    assert "the line is cut off" in run("collapse", stdin=GOOD[:40]).err
+
+
+@pytest.mark.parametrize("group", [(), ("evaluate",), ("cache",)])
+def test_group_alone_prints_its_help_as_it_is(group):
+    done = run(*group)
+    assert (done.status, done.out) == (2, b"")
+    assert done.err.encode() == run(*group, "--help").out
+
+
+def test_safe_answers_are_in_the_file_where_no_call_came_through(tmp_path):
+    target = tmp_path / "voted.jsonl"
+    model = ["--model", "openai/test", "--base-url", "http://127.0.0.1:1/v1", "--no-cache"]
+    asked = lines(CATALOG, table(), task("1"), task("2"))
+    done = run("vote", *model, "--retries", "0", "-o", str(target), stdin=asked)
+    assert done.status == 3
+    assert "no call to openai/test came through; the safe answers were written" in done.err
+    written = [orjson.loads(line) for line in target.read_bytes().splitlines()]
+    assert [t["vote"]["relevant_tables"] for t in written if t["kind"] == "task"] == [["a"]] * 2
 
 
 def test_task_without_question_or_table_gets_the_top_level_error_and_a_rerun_clears_it():

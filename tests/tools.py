@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,22 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     }
     path = os.pathsep.join(filter(None, [str(ROOT), kept.get("PYTHONPATH")]))
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "120", **(more or {})}
+
+
+def on_terminal(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[str, str]:
+    """Run a command whose stdout is a terminal: what the terminal got, and what stderr said."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        os.close(theirs)
+        pieces = []
+        with suppress(OSError):  # the end of a terminal is an error on Linux
+            while piece := os.read(ours, 1 << 16):
+                pieces.append(piece)
+        os.close(ours)
+        said = process.stderr.read() if process.stderr else b""
+    return b"".join(pieces).decode().replace("\r\n", "\n"), said.decode()
 
 
 def pipe(first: bytes, *commands: Sequence[str], **options: Any) -> Done:

@@ -22,8 +22,7 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str,
     With ``--dry-run`` and ``--dump-prompt`` the stage runs on stand-ins for replies, what it
     makes is thrown away, and only what would be sent goes to ``out``.
 
-    Raises:
-        Unreachable: No call came through at all; the safe answers have been written.
+    Where no call came through at all, the safe answers are written, and the status says so.
     """
     plan.dry = common["dry_run"] or common["dump_prompt"]
     client = from_options(common, write=lambda text: out.write(text.encode()))
@@ -36,10 +35,9 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str,
             _report(client.report(), out, to_stdout=bool(common["dry_run"]))
     _say_missing(getattr(client, "missing", []), common["model"])
     if getattr(client, "unreached", False) and not common["offline"]:
-        raise Unreachable(
-            f"no call to {common['model']} came through; the safe answers were written",
-            hint="check the model id, the key and --base-url; --verbose shows every error",
-        )
+        what = f"no call to {common['model']} came through; the safe answers were written"
+        hint = "check the model id, the key and --base-url; --verbose shows every error"
+        diagnostics.error(Unreachable(what, hint=hint))  # raised, it would undo what -o has written
 
 
 async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) -> None:

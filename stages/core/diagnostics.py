@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from stages.core import interrupts
-from stages.core.errors import WinnowError
+from stages.core.errors import UsageError, WinnowError
 from stages.core.text import visible
 
 LONGEST_LINE = 600
@@ -102,6 +102,12 @@ def fatal(problem: BaseException) -> int:
         problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
     _write(str(problem))
     return max(_state.exit_code, getattr(problem, "exit_code", 1))
+
+
+def usage(text: str) -> int:
+    """Print the help of a command that needs more words, and give the exit status."""
+    _raw(f"{text.rstrip()}\n")
+    return UsageError.exit_code
 
 
 def os_message(problem: OSError) -> str:

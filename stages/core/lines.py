@@ -18,10 +18,12 @@ from typing import IO, Any, cast
 import orjson
 
 from stages.core import schema
-from stages.core.errors import LineError, WinnowError
+from stages.core.errors import DataError, LineError, WinnowError
 from stages.core.records import Catalog, Table, Task
 
 KINDS = ("catalog", "table", "task")
+STRANGE = 100
+"""Lines at the start of a stream, none of them one of ours, after which it is taken for data."""
 LAST_WINS = "keep one of the two, or let the last one stand with --last-wins"
 
 
@@ -165,6 +167,43 @@ def split(stream: IO[bytes], name: str) -> Iterator[tuple[bytes, str, bool]]:
             yield body, f"{name}:{number}", not raw.endswith(b"\n")
 
 
+def own(stream: IO[bytes], name: str) -> Iterator[tuple[bytes, str, bool]]:
+    """The lines of a stream as `split` gives them, where it is a stream of winnow's lines at all.
+
+    Broken lines are passed on, for each is told by itself; data that no scan has read yet
+    would be nothing but broken lines.
+
+    Raises:
+        DataError: None of its first lines looks like one of the three kinds.
+    """
+    lines = split(stream, name)
+    strange: list[tuple[bytes, str, bool]] = []
+    for line in lines:
+        if line[0].lstrip().startswith(b"{") and b'"kind"' in line[0]:
+            yield from strange
+            yield line
+            yield from lines
+            return
+        strange.append(line)
+        if len(strange) == STRANGE:
+            break
+    if strange:
+        raise DataError("no lines of winnow in it", place=name, hint=scan_first(name))
+
+
+def scan_first(name: str) -> str:
+    """What to do with data that was given in place of lines.
+
+    >>> scan_first("my data.csv"), scan_first("stdin")
+    ("run `winnow scan 'my data.csv'` first", 'run `winnow scan PATH` on the data first')
+    """
+    from shlex import quote
+
+    if name == "stdin":
+        return "run `winnow scan PATH` on the data first"
+    return f"run `winnow scan {quote(name)}` first"
+
+
 @dataclass(frozen=True)
 class Broken:
     """A line that could not be used; ``raw`` is passed on where it was JSON at all."""
@@ -193,8 +232,9 @@ class Library:
 
         Raises:
             LineError: Two different lines stand for one table or one catalog.
+            DataError: A source is no file of lines at all.
         """
-        lines = (found for stream, name in sources for found in split(stream, name))
+        lines = (found for stream, name in sources for found in own(stream, name))
         items = (item for raw, place, cut in lines for item in self._take(raw, place, cut))
         held = list(items) if self.last_wins else items
         for item in held:

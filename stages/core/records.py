@@ -138,6 +138,7 @@ if TYPE_CHECKING:
         tokens_all: NotRequired[int]
         tables: DescribeTables
         gave_up: NotRequired[list[str]]
+        notes: NotRequired[list[str]]
         over_budget: NotRequired[int]
         meta: Meta
 

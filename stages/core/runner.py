@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stages.core import diagnostics
-from stages.core.errors import DataError, WinnowError
+from stages.core.errors import DataError, MissingSection, WinnowError
 from stages.core.lines import Asked, Broken, Item, Output, Shelf, dump
 from stages.core.sections import Check, seal, section, with_section
 from stages.core.stage import Stage
@@ -34,6 +34,10 @@ class Plan:
         client: The model, or None for ``builtin``.
         database: Makes the live data of a catalog, where the stage wants it.
         dry: What the stage makes is thrown away, so nothing is said of it.
+        seen: Ids of the tasks that came.
+        ready: How many tasks had the sections that the stage needs.
+        lacking: What the others lacked.
+        counts: The numbers of each section made.
     """
 
     stage: Stage
@@ -45,6 +49,8 @@ class Plan:
     database: Callable[[Asked], Any] | None = None
     dry: bool = False
     seen: set[str] = field(default_factory=set)
+    ready: int = 0
+    lacking: list[MissingSection] = field(default_factory=list)
     counts: list[tuple[int, ...]] = field(default_factory=list)
 
 
@@ -97,7 +103,14 @@ def prepared(plan: Plan, asked: Asked) -> bytes | None:
     if why:
         return refuse(plan, asked, why)
     check = Check(asked.task, asked.hashes, _place(asked), asked.line.place)
-    check.needed(plan.stage, stale_ok=plan.stale_ok)
+    try:
+        check.needed(plan.stage, stale_ok=plan.stale_ok)
+    except MissingSection as error:
+        if plan.only is not None:
+            raise
+        plan.lacking.append(error)
+        return asked.line.raw + b"\n"
+    plan.ready += 1
     return None
 
 
@@ -130,7 +143,8 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
         # A provider that is away fails every task alike: one line says it for all.
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)
     for text in done.get("notes", ()):
-        diagnostics.warn(WinnowError(str(text), place=_place(asked)))
+        what, _, more = str(text).partition("; ")
+        diagnostics.warn(WinnowError(what, place=_place(asked), hint=more))
     _summarise(plan, asked, done)
     return dump(with_section(asked.task, plan.stage.name, done))
 
@@ -149,8 +163,24 @@ def totals(plan: Plan) -> None:
     if len(plan.counts) > SUMMARIES_SHOWN:
         sums = [sum(column) for column in zip(*plan.counts, strict=True)]
         diagnostics.note(f"{len(plan.counts)} tasks: {plan.stage.summary.format(*sums)}")
+    _say_lacking(plan)
     for name in sorted((plan.only or frozenset()) - plan.seen):
         diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))
+
+
+def _say_lacking(plan: Plan) -> None:
+    """Tasks that lack a needed section were left out of an earlier stage by its ``--tasks``; where
+    all lack it, the earlier stage has not run."""
+    if not plan.ready:
+        for error in plan.lacking:
+            diagnostics.error(error)
+    elif plan.lacking:
+        number = len(plan.lacking)
+        them = (
+            "1 task is passed on as it" if number == 1 else f"{number} tasks are passed on as they"
+        )
+        needed = " or ".join(plan.stage.needs or plan.stage.needs_any)
+        diagnostics.note(f"{them} came: {needed} ran on other tasks only")
 
 
 def failed(asked: Asked, error: Exception) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from stages.core.errors import DataError, UsageError
-from stages.core.lines import Output
+from stages.core.lines import Output, scan_first
 
 STDIN = "-"
 BUFFER = 1 << 18
@@ -32,6 +32,9 @@ def inputs(files: Sequence[str]) -> Iterator[tuple[IO[bytes], str]]:
         except OSError as error:
             from stages.core.diagnostics import os_message
 
+            if isinstance(error, IsADirectoryError):
+                what, hint = "a folder, and no file of lines", scan_first(name)
+                raise DataError(what, place=name, hint=hint) from None
             raise DataError(os_message(error), place=name) from None
         with stream:
             yield stream, name

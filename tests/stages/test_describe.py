@@ -180,6 +180,32 @@ def test_a_budget_says_what_it_cost() -> None:
     assert least["meta"]["options"] == {"budget": 10}
 
 
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_budget_that_names_alone_exceed_is_said_by_how_much(form: str, lang: str) -> None:
+    wide = seed_table("wide", columns=[{"name": f"c{n}", "type": "BIGINT"} for n in range(300)])
+    found = described([wide], seed_task(vote={}), budget=100, form=form, lang=lang)
+    assert found["tokens"] == count(found["text"]) > 100
+    assert found["over_budget"] == found["tokens"] - 100
+    (said,) = found["notes"]
+    assert said.startswith(f"over the budget of 100 tokens; {found['over_budget']} too many")
+    assert "To stay within" not in found["text"]
+    assert "为不超过" not in found["text"]
+    kept = described([wide], seed_task(vote={}), budget=5000, form=form, lang=lang)
+    assert kept["tokens"] <= 5000
+    assert "notes" not in kept
+
+
+def test_without_collapse_every_table_is_in_full_and_it_is_said() -> None:
+    found = describe(seed_task(), seed_tables(), catalog=CATALOG)
+    assert found["tables"] == {"full": 4, "names": 0, "line": 0}
+    assert found["tokens"] == found["tokens_all"]
+    assert found["notes"] == [
+        "not collapsed; every table is in full, until `winnow collapse` has run"
+    ]
+    assert "collapse" in found["meta"]["from"]
+
+
 def test_votes_say_which_table_loses_its_sample_first() -> None:
     tables = [
         seed_table(n, key=f"{n}.csv", sample=[{"id": f"value {i}"} for i in range(40)])

@@ -15,6 +15,7 @@ from stages.cli import status
 from stages.core.sandbox import formats
 from stages.core.sandbox.limits import Answer
 from tests.core.sandbox_kit import write_root
+from tests.tools import environment, on_terminal
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,40 @@ def test_what_is_left_out_and_mended_is_told(place):
         winnow(place, "query", "-q", "s.jsonl", "SELECT `name` FROM dept", "--rows", "2").stderr
         == b""
     )
+
+
+MANY = "SELECT range AS n, repeat('x', 300) AS long FROM range(3000)"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "table", "markdown"])
+def test_a_file_or_a_pipe_gets_every_row_whole(place, form):
+    done = winnow(place, "query", "-q", "s.jsonl", MANY, "--format", form)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"x" * 300) == 3000
+    assert winnow(place, "query", "s.jsonl", MANY, "-o", "many.csv").stderr == b""
+    assert len((place / "many.csv").read_bytes().splitlines()) == 3001
+
+
+@pytest.mark.parametrize(
+    ("args", "rows", "longest"),
+    [((), 50, 200), (("--rows", "0"), 3000, 200), (("--rows", "7", "--cell", "0"), 7, 300)],
+)
+def test_a_terminal_is_shown_the_first_rows_and_short_cells(place, args, rows, longest):
+    command = [sys.executable, "-m", "stages", "query", "s.jsonl", MANY, "--format", "jsonl", *args]
+    env = environment({"WINNOW_CACHE": str(place / "cache")})
+    text, said = on_terminal(command, place, env)
+    shown = [json.loads(line) for line in text.splitlines()]
+    assert len(shown) == rows
+    assert {len(row["long"].partition("…")[0]) for row in shown} == {longest}
+    assert ("--rows shows more" in said) == (rows < 3000)
+
+
+def test_an_answer_that_is_too_large_is_no_shorter_answer(place):
+    large = "SELECT repeat('x', 20000) || range AS long FROM range(3000)"
+    done = winnow(place, "query", "s.jsonl", large, "--memory", "128", "-o", "large.csv")
+    assert done.returncode == 1
+    assert b"larger than 32 MB; raise --memory" in done.stderr
+    assert not (place / "large.csv").exists()
 
 
 def test_limits_are_options(place):

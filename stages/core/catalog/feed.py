@@ -18,7 +18,7 @@ from stages.core.catalog.schema_files import SchemaFolder, is_ddl
 from stages.core.catalog.servers.address import is_server, masked
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
-from stages.core.lines import Line, parse, split
+from stages.core.lines import Line, own, parse
 from stages.core.records import Task
 
 REMEMBERED = 8
@@ -260,7 +260,7 @@ def from_lines(stream: IO[bytes], name: str, request: Request) -> Iterator[Item]
     they are."""
     scans: dict[str, ScanResult | WinnowError] = {}
     out: set[str] = set()
-    for raw, place, cut in split(stream, name):
+    for raw, place, cut in own(stream, name):
         try:
             line = parse(raw, place, cut=cut)
         except LineError as error:

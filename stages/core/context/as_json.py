@@ -23,8 +23,10 @@ def whole(page: Page) -> str:
     parts = [f'"catalog": {_json(visible(page.catalog["name"], 80))}']
     if "dialect" in page.catalog:
         parts.append(f'"dialect": {_json(visible(page.catalog["dialect"], 40))}')
-    if lost := given_up(page):
-        parts.append(f'"left_out": {_json({"budget": page.budget, "what": lost})}')
+    lost = given_up(page)
+    if lost or page.over:
+        over = {"over_budget": True} if page.over else {}
+        parts.append(f'"left_out": {_json({"budget": page.budget, **over, "what": lost})}')
     if page.at("line"):
         parts.append(f'"folded_means": {_json(folded(page))}')
     parts.append(_array("tables", (table(page, view) for view in page.tables)))

@@ -42,7 +42,8 @@ def fit(page: Page, form: Form) -> Fitted:
         form: The format it is written in.
 
     Returns:
-        The first page of the order above that is within the budget, else the smallest one.
+        The first page of the order above that is within the budget, else the smallest one,
+        which says that it is over.
     """
     fitted = _written(page, form)
     if not page.budget or fitted.tokens <= page.budget:
@@ -57,7 +58,7 @@ def fit(page: Page, form: Form) -> Fitted:
         if fitted.tokens <= page.budget:
             return fitted
         tokens = fitted.tokens
-    return _written(last, form)
+    return _written(replace(last, over=True), form)
 
 
 def _written(page: Page, form: Form) -> Fitted:

@@ -66,6 +66,7 @@ class Page:
         first_lines: Whether documents show their first lines.
         one_note: Whether the sentence on folded tables stands once instead of at each.
         budget: Tokens to stay within; 0 for no limit.
+        over: Whether even this page is larger than the budget.
     """
 
     catalog: Catalog
@@ -79,6 +80,7 @@ class Page:
     first_lines: bool = True
     one_note: bool = False
     budget: int = 0
+    over: bool = False
 
     def at(self, level: Level) -> list[TableView]:
         """The tables at one level."""

@@ -44,6 +44,8 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "error": "无法读取",
         "note": "注意",
         "budget": "为不超过 {budget} token, 省略了: {what}。",
+        "over": "超出 {budget} token 的预算; 已省略: {what}。",
+        "only names": "无可省略之处",
         "up samples": "{n} 张表的样例行",
         "up examples": "{n} 张表的列示例",
         "up lines": "文档的开头几行",
@@ -83,6 +85,8 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "error": "could not be read",
         "note": "note",
         "budget": "To stay within {budget} tokens this leaves out: {what}.",
+        "over": "This is over its budget of {budget} tokens, although it leaves out: {what}.",
+        "only names": "nothing, as there is nothing but names",
         "up samples": "sample rows (tables: {n})",
         "up examples": "examples of columns (tables: {n})",
         "up lines": "first lines of documents",
@@ -111,9 +115,11 @@ def head(page: Page) -> list[str]:
     lines = [say(page.lang, "head", name=name, full=full, names=names, line=line, docs=documents)]
     if "dialect" in page.catalog:
         lines[0] += " " + say(page.lang, "dialect", dialect=visible(page.catalog["dialect"], 40))
-    if lost := given_up(page):
-        what = say(page.lang, "comma").join(lost)
-        lines.append(say(page.lang, "budget", budget=page.budget, what=what))
+    lost = given_up(page)
+    if lost or page.over:
+        what = say(page.lang, "comma").join(lost) or say(page.lang, "only names")
+        key = "over" if page.over else "budget"
+        lines.append(say(page.lang, key, budget=page.budget, what=what))
     if page.one_note and line:
         lines.append(say(page.lang, "once", folded=folded(page)))
     return lines

@@ -8,6 +8,9 @@ from typing import Any
 MODEL_ROWS = 500
 """Most rows that a model is shown of one answer (explore_data of the first seed)."""
 
+ALL = 2**31 - 2
+"""Stands for no limit of rows or characters; servers take it for a whole number, and one more."""
+
 GRACE = 0.75
 """Seconds after the time limit at which a child that did not stop by itself is killed."""
 
