@@ -7,9 +7,9 @@ seed's sources do not have, stand on lines of their own where a table line has t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+from stages.core import text
 from stages.core.lang import Lang
 from stages.core.records import Column, Table
 from stages.core.text import visible
@@ -22,8 +22,6 @@ CELL = 80
 
 NOTE = 300
 """Characters shown of a description or a comment."""
-
-_CUT_MARK = re.compile(r"…\(\+\d+\)$")
 
 _WORDS: Mapping[Lang, Mapping[str, str]] = {
     "zh": {"table": "表", "failed": "读取表结构失败", "about": "说明", "column": "列说明"},
@@ -81,22 +79,18 @@ def _column_notes(columns: Sequence[Column], word: str) -> list[str]:
 
 def _row(row: Mapping[str, str | None], cell: int) -> str:
     """One row as a Python dictionary of strings and None."""
-    return "{" + ", ".join(f"{_string(k, None)}: {_value(v, cell)}" for k, v in row.items()) + "}"
+    return (
+        "{" + ", ".join(f"{_string(visible(k))}: {_value(v, cell)}" for k, v in row.items()) + "}"
+    )
 
 
 def _value(value: str | None, cell: int) -> str:
-    """A cell; the mark of a cut that scan made already stays the only one."""
-    if value is None:
-        return "None"
-    mark = _CUT_MARK.search(value)
-    if mark and mark.start() <= cell:
-        return _string(value, None)
-    return _string(value, cell)
+    """A cell; the mark of a cut that scan made already counts on."""
+    return "None" if value is None else _string(text.cell(value, cell))
 
 
-def _string(value: str, limit: int | None) -> str:
+def _string(shown: str) -> str:
     """In single quotes, as Python writes a string; double ones where only single ones occur."""
-    shown = visible(value, limit)
     if "'" not in shown:
         return f"'{shown}'"
     if '"' not in shown:

@@ -33,7 +33,7 @@ _UNUSUAL = re.compile(rf"[{_HIDDEN}]|\\u\{{")
 _HIDDEN_ONE = re.compile(f"[{_HIDDEN}]")
 _MARK_RUN = re.compile(rf"[^\w\s\x00-\x7f]{{{MARKS + 1},}}")
 _WORD = re.compile(r"[^\W\d]\w*")
-_CUT_MARK = re.compile(r"…\(\+\d+\)$")
+_CUT_MARK = re.compile(r"…\(\+([1-9][0-9]{0,11})\)\Z")
 _PRESENTATION = "\ufe0e\ufe0f"  # text and emoji style of the character before
 
 
@@ -78,13 +78,39 @@ def quoted(value: str, limit: int | None = None) -> str:
 def cell(value: str, limit: int = 80) -> str:
     """`visible` for the cell of a table line, which scan may have cut before.
 
-    A mark that such a cut left is not cut again; the limit is that of the first seed, 3.1.
+    A mark that such a cut left counts on; the limit is that of the first seed, 3.1.
 
-    >>> cell("abcdef", 3), cell("abc…(+97)", 3)
-    ('abc…(+3)', 'abc…(+97)')
+    >>> cell("abcdef", 3), cell("abc…(+97)", 3), cell("abcdef…(+94)", 3)
+    ('abc…(+3)', 'abc…(+97)', 'abc…(+97)')
     """
-    mark = _CUT_MARK.search(value)
-    return visible(value, None if mark and mark.start() <= limit else limit)
+    kept, before = parted(value)
+    shown, rest = _cut(kept, None if before and len(kept) <= limit else limit)
+    return f"{shown}…(+{rest + before})" if rest + before else shown
+
+
+def shorten(value: str, limit: int) -> str:
+    """The value within so many characters, nothing in it escaped; what is cut is told by
+    ``…(+N)``. Where a cut was told before, N counts from the whole value, and the mark is none
+    of the characters.
+
+    >>> shorten("abcdef", 4), shorten("abcd…(+2)", 3), shorten("abcd…(+2)", 4)
+    ('abcd…(+2)', 'abc…(+3)', 'abcd…(+2)')
+    """
+    if len(value) <= limit:
+        return value
+    kept, before = parted(value)
+    rest = max(len(kept) - limit, 0) + before
+    return f"{kept[:limit]}…(+{rest})" if rest else kept
+
+
+def parted(value: str) -> tuple[str, int]:
+    """What an earlier cut left of a value, and how many characters its mark counts.
+
+    >>> parted("abc…(+97)"), parted("abc")
+    (('abc', 97), ('abc', 0))
+    """
+    mark = _CUT_MARK.search(value) if value.endswith(")") else None
+    return (value[: mark.start()], int(mark[1])) if mark else (value, 0)
 
 
 def safe_lines(body: str, limit: int | None = None) -> str:

@@ -119,7 +119,7 @@ def test_what_becomes_of_a_schema() -> None:
         ({"hide": ("ID",)}, None),
         ({"hide": ("orders.*",)}, None),
         ({"hide": ("customer.*",)}, ["1", "2.5", "true"]),
-        ({"cell": 2}, ["1", "2…", "t…"]),
+        ({"cell": 2}, ["1", "2.…(+1)", "tr…(+2)"]),
     ],
 )
 def test_values_are_cut_and_hidden(options: dict[str, Any], examples: list[str] | None) -> None:

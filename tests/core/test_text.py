@@ -189,7 +189,7 @@ def test_a_block_hides_what_was_forgotten_and_leaves_escapes_alone() -> None:
         ("abcdef", "abc…(+3)"),
         ("abc", "abc"),
         ("abc…(+97)", "abc…(+97)"),
-        ("abcd…(+9)", "abc…(+6)"),
+        ("abcd…(+9)", "abc…(+10)"),
         ("a\n…(+7)", r"a\u{a}…(+7)"),
     ],
 )

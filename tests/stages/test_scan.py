@@ -393,7 +393,7 @@ def test_values_are_shown_as_much_as_asked_for(task: Path) -> None:
 
     assert len(table("--sample-rows", "1")["sample"]) == 1
     assert table("--examples", "1")["columns"][0]["examples"] == ["C001"]
-    assert table("--cell", "3")["sample"][0]["company_id"] == "C0…"
+    assert table("--cell", "3")["sample"][0]["company_id"] == "C00…(+1)"
     bare = table("--no-values")
     assert "C001" not in json.dumps(bare)
     assert "1200000" not in json.dumps(bare)
@@ -453,3 +453,23 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     )
     assert done.stdout.strip() in ("0", "141")
     assert "Traceback" not in done.stderr
+
+
+def test_a_cut_cell_says_how_much_is_left_out_in_every_kind_of_file(tmp_path: Path) -> None:
+
+    import duckdb
+
+    long = "é" * 5_000
+    (tmp_path / "a.csv").write_text(f"id,s\n1,{long}\n", "utf-8")
+    (tmp_path / "b.json").write_text(json.dumps([{"id": 1, "s": long}]), "utf-8")
+    with sqlite3.connect(tmp_path / "c.sqlite") as con:
+        con.execute("CREATE TABLE c (id INTEGER, s TEXT)")
+        con.execute("INSERT INTO c VALUES (1, ?)", [long])
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as duck:
+        duck.execute("CREATE TABLE d AS SELECT 1 AS id, ? AS s", [long])
+        duck.execute(f"COPY d TO '{tmp_path}/e.parquet'")
+    tables = scan(tmp_path).of("table")
+    assert len(tables) == 5
+    for table in tables:
+        assert table["sample"][0]["s"] == "é" * 80 + "…(+4920)"
+        assert table["columns"][1]["examples"] == ["é" * 80 + "…(+4920)"]

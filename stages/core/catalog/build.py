@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import orjson
 
-from stages.core.catalog.documents import cut
 from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
+from stages.core.text import shorten
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _column(column: Column, hidden: frozenset[str], options: ScanOptions) -> Col
 def _examples(record: dict[str, Any], bare: bool, options: ScanOptions) -> None:
     values = record.pop("examples", None)
     if values and options.examples and not bare:
-        distinct = dict.fromkeys(cut(_clean(value), options.cell) for value in values)
+        distinct = dict.fromkeys(shorten(_clean(value), options.cell) for value in values)
         record["examples"] = list(distinct)[: options.examples]
 
 
@@ -149,7 +149,7 @@ def _cells(
     row: Mapping[str, str | None], hidden: frozenset[str], options: ScanOptions
 ) -> dict[str, Any]:
     return {
-        name: None if cell is None else cut(_clean(cell), options.cell)
+        name: None if cell is None else shorten(_clean(cell), options.cell)
         for name, cell in row.items()
         if name not in hidden
     }

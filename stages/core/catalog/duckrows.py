@@ -57,8 +57,15 @@ def limit(options: ScanOptions, width: int, most: int = HEAD) -> int:
 
 
 def text_list(names: Sequence[str], cell: int) -> str:
-    """What to SELECT so that all cells come as text of at most ``cell`` characters and one."""
-    return ", ".join(f"left(CAST({quote(name)} AS VARCHAR), {cell + 1})" for name in names)
+    """What to SELECT so that all cells come as text, cut as `text.shorten` does."""
+    return ", ".join(_cut(f"CAST({quote(name)} AS VARCHAR)", cell) for name in names)
+
+
+def _cut(text: str, cell: int) -> str:
+    return (
+        f"CASE WHEN length({text}) > {cell} "
+        f"THEN left({text}, {cell}) || '…(+' || (length({text}) - {cell}) || ')' ELSE {text} END"
+    )
 
 
 def fill(

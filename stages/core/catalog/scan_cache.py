@@ -25,6 +25,7 @@ import orjson
 
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.records import Table
+from stages.core.text import shorten
 
 LAYOUT = 1
 """Changes when entries of an earlier version can no longer be used."""
@@ -263,16 +264,15 @@ def unpacked(body: bytes) -> list[RawTable] | None:
 def bounded(raw: RawTable, options: ScanOptions) -> RawTable:
     """The table with cells no longer than what can be seen of them, so that many tables with
     long cells are no more in memory than their lines. In place."""
-    most = options.cell + 1
     for row in raw.sample:
         for name, cell in row.items():
-            if cell is not None and len(cell) > most:
-                row[name] = cell[:most]
+            if cell is not None and len(cell) > options.cell:
+                row[name] = shorten(cell, options.cell)
     for column in raw.columns:
         for holder in (column, *column.get("fields", ())):
             examples = holder.get("examples")
             if examples:
-                holder["examples"] = [text[:most] for text in examples]
+                holder["examples"] = [shorten(text, options.cell) for text in examples]
     return raw
 
 

@@ -124,7 +124,9 @@ class Sampler:
         self.con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, NO_LIMIT)
         try:
             cells = ", ".join(
-                f"CASE WHEN length({c}) > 4096 THEN substr({c}, 1, 4096) ELSE {c} END"
+                f"CASE WHEN length({c}) <= 4096 OR {c} IS NULL THEN {c} "
+                f"WHEN typeof({c}) = 'blob' THEN substr({c}, 1, 4096) "
+                f"ELSE substr({c}, 1, 4096) || '…(+' || (length({c}) - 4096) || ')' END"
                 for c in map(quoted, names)
             )
             return self.con.execute(f"SELECT {cells} FROM {table} {tail} LIMIT {limit}").fetchall()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.judge import words
 from stages.core.judge.types import Edge
+from stages.core.text import parted
 
 if TYPE_CHECKING:
     from stages.core.records import Column, Table
@@ -288,4 +289,5 @@ def _texts(column: Column) -> frozenset[str]:
     examples = column.get("examples", ())
     if len(examples) < LEAST_VALUES:
         return frozenset()
-    return frozenset(value for value in examples if len(value) >= 3 and not value[0].isdigit())
+    seen = (parted(value)[0] for value in examples)
+    return frozenset(value for value in seen if len(value) >= 3 and not value[0].isdigit())

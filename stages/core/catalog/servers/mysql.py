@@ -218,10 +218,18 @@ def _text(name: str, kind: str, cell: int) -> str:
     if kind in _BYTES:
         return f"LEFT({quote(name)}, {BLOB_BYTES})"
     if kind in _SHAPES:
-        return f"LEFT(ST_AsText({quote(name)}), {cell + 1})"
+        return _cut(f"ST_AsText({quote(name)})", cell)
     if kind == "bit":
         return f"BIN({quote(name)} + 0)"
-    return f"LEFT(CAST({quote(name)} AS CHAR), {cell + 1})"
+    return _cut(f"CAST({quote(name)} AS CHAR)", cell)
+
+
+def _cut(text: str, cell: int) -> str:
+    """The text as `core.text.shorten` cuts it."""
+    return (
+        f"CASE WHEN CHAR_LENGTH({text}) > {cell} THEN CONCAT(LEFT({text}, {cell}), '…(+', "
+        f"CHAR_LENGTH({text}) - {cell}, ')') ELSE {text} END"
+    )
 
 
 def _keys(con: Connection, tables: dict[tuple[str, str], Seen], where: str) -> None:

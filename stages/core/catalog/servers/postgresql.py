@@ -191,7 +191,11 @@ def _text(name: str, kind: str, cell: int) -> str:
     """Expression for a cell as text, cut by the server."""
     if kind == "BLOB":
         return f"encode(substring({quote(name)} FROM 1 FOR {BLOB_BYTES}), 'hex')"
-    return f"left({quote(name)}::text, {cell + 1})"
+    text = f"{quote(name)}::text"
+    return (
+        f"CASE WHEN length({text}) > {cell} "
+        f"THEN left({text}, {cell}) || '…(+' || (length({text}) - {cell}) || ')' ELSE {text} END"
+    )
 
 
 def _keys(con: Connection, tables: dict[int, Seen], names: dict[int, dict[int, str]]) -> None:
