@@ -20,7 +20,7 @@ def note(tree: exp.Expr, dialect: str, tables: Tables) -> str:
     """Take up a statement.
 
     Args:
-        tree: CREATE, ALTER or COMMENT.
+        tree: CREATE or COMMENT.
         dialect: What it was read as.
         tables: Tables known so far, by folded schema and name; changed in place.
 
@@ -29,8 +29,6 @@ def note(tree: exp.Expr, dialect: str, tables: Tables) -> str:
     """
     if isinstance(tree, exp.Create):
         return _create(tree, dialect, tables)
-    if isinstance(tree, exp.Alter):
-        return _alter(tree, dialect, tables)
     return _comment(tree, tables)
 
 
@@ -40,7 +38,11 @@ def _place(node: exp.Expr | None) -> tuple[str, str]:
 
 
 def _find(node: exp.Expr | None, tables: Tables) -> RawTable | None:
-    schema, name = _place(node)
+    return find(*_place(node), tables)
+
+
+def find(schema: str, name: str, tables: Tables) -> RawTable | None:
+    """The table of a name; one without a schema may lie in any, where only one does."""
     found = tables.get((schema.casefold(), name.casefold()))
     if found is None and not schema:
         named = [raw for (_, other), (_, raw) in tables.items() if other == name.casefold()]
@@ -61,19 +63,21 @@ def _create(tree: exp.Create, dialect: str, tables: Tables) -> str:
         _part(raw, part, schema, dialect)
     body = tree.args.get("expression")
     if isinstance(body, exp.Query):
-        _query_columns(raw, body, tables)
-    like = tree.find(exp.LikeProperty)
-    other = _find(like.this, tables) if like is not None else None
-    if other is not None:
-        raw.columns = [Column(**column) for column in other.columns]
+        query_columns(raw, body, tables)
     comment = tree.find(exp.SchemaCommentProperty)
     if comment is not None:
         raw.comment = comment.this.name
-    if not raw.columns:
-        raw.warnings.append("the statement names no column of it")
-    _mark(raw)
-    tables.setdefault((schema.casefold(), name.casefold()), (schema, raw))
+    mark(raw)
+    put(tables, schema, raw)
     return ""
+
+
+def put(tables: Tables, schema: str, raw: RawTable) -> None:
+    """Make a table known. The first statement of a name stands, but a view is made anew: dumps
+    first write a stand-in for it."""
+    place = schema.casefold(), raw.name.casefold()
+    if place not in tables or (raw.view and raw.columns):
+        tables[place] = schema, raw
 
 
 def _part(raw: RawTable, part: exp.Expr, schema: str, dialect: str) -> None:
@@ -112,7 +116,7 @@ def _reference(reference: exp.Reference, columns: list[str], schema: str) -> For
 def _column(raw: RawTable, node: exp.ColumnDef, schema: str, dialect: str) -> Column:
     kind = node.args.get("kind")
     declared = kind.sql(dialect=dialect) if isinstance(kind, exp.Expr) else ""
-    column: dict[str, Any] = {"name": node.name, "type": _type(kind, declared, dialect)}
+    column: dict[str, Any] = {"name": node.name, "type": type_of(kind, declared, dialect)}
     if declared:
         column["declared"] = declared
     for constraint in node.args.get("constraints") or ():
@@ -146,7 +150,7 @@ def _options(rule: exp.Properties) -> dict[str, str]:
     return {}
 
 
-def _type(kind: Any, declared: str, dialect: str) -> str:
+def type_of(kind: Any, declared: str, dialect: str) -> str:
     """DuckDB's name for a declared type: exact where DuckDB has it, else the nearest."""
     if not isinstance(kind, exp.DataType):
         return duckdb_type(declared, dialect)
@@ -173,7 +177,7 @@ def _exact(text: str) -> str:
     return ""
 
 
-def _query_columns(raw: RawTable, query: exp.Query, tables: Tables) -> None:
+def query_columns(raw: RawTable, query: exp.Query, tables: Tables) -> None:
     """Columns of a view or of CREATE TABLE AS: named by the statement, typed by what they read."""
     sources = [found for node in query.find_all(exp.Table) if (found := _find(node, tables))]
     known = {column["name"].casefold(): column for raw in sources for column in raw.columns}
@@ -200,23 +204,8 @@ def _copy(column: Column) -> Column:
 
 def _cast_type(node: exp.Expr) -> str:
     if isinstance(node, exp.Cast):
-        return _type(node.to, node.to.sql(), "")
+        return type_of(node.to, node.to.sql(), "")
     return "BIGINT" if isinstance(node, exp.Count) else "VARCHAR"
-
-
-def _alter(tree: exp.Alter, dialect: str, tables: Tables) -> str:
-    raw = _find(tree.this, tables)
-    if raw is None:
-        return ""
-    schema = _place(tree.this)[0]
-    for action in tree.args.get("actions") or ():
-        if isinstance(action, exp.AddConstraint):
-            for part in action.expressions:
-                _part(raw, part, schema, dialect)
-        else:
-            _part(raw, action, schema, dialect)
-    _mark(raw)
-    return ""
 
 
 def _comment(tree: exp.Expr, tables: Tables) -> str:
@@ -235,7 +224,7 @@ def _comment(tree: exp.Expr, tables: Tables) -> str:
     return ""
 
 
-def _mark(raw: RawTable) -> None:
+def mark(raw: RawTable) -> None:
     """Say on each column which key it belongs to; the strongest word stands."""
     unique = set(raw.reader.pop("unique", ()))
     foreign = {name for one in raw.foreign_keys for name in one["columns"]}
