@@ -156,9 +156,9 @@ def _store(where: Path | None) -> Cache | Exported | None:
     """
     from stages.core.errors import UsageError
     from stages.core.model.cache import open_store
-    from stages.core.model.options import cache_folder
+    from stages.core.paths import reply_cache
 
-    place = where or cache_folder()
+    place = reply_cache(where)
     if not place.exists():
         if where is not None:
             raise UsageError("no such cache", place=str(where))
@@ -170,9 +170,9 @@ def _results(where: Path | None, store: Cache | Exported | None) -> Kept | None:
     """The results of exploring that are kept in the folder; an exported file has none."""
     from stages.core.linking.kept import Kept
     from stages.core.model.cache import Exported
-    from stages.core.model.options import cache_folder
+    from stages.core.paths import result_cache
 
-    return None if store is None or isinstance(store, Exported) else Kept(where or cache_folder())
+    return None if store is None or isinstance(store, Exported) else Kept(result_cache(where))
 
 
 def _of(store: Cache | Exported | None, keys: Sequence[str], model: str | None) -> Iterator[Entry]:

@@ -168,28 +168,33 @@ class _Work:
 
     async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
         from stages.core.linking.exploring import Broken, explore_table
+        from stages.core.linking.facts import NO_DATA, Facts, unreadable
         from stages.core.linking.judgments import Judged
 
         try:
-            missing = await self._missing(table)
-            if missing or self.data is None:
-                return Judged(self.observer.safe(table, missing=missing))
+            if self.data is None or not self.data.has_data(table):
+                return Judged(self.observer.safe(table, Facts(error=NO_DATA)))
+            missing = await self._unreadable(self.data, table)
+            if missing:
+                return Judged(self.observer.safe(table, unreadable(missing)))
             return await explore_table(self.model, self.data, self.task, table, kept, self.terms)
         except Broken as broken:
-            made = self.observer.safe(table, error=str(broken))
+            made = self.observer.safe(table, Facts(), str(broken))
             made["exploration_log"] = list(broken.log)
             return Judged(made)
         finally:
             self.done += 1
             self.told(self.done)
 
-    async def _missing(self, table: Table) -> str:
-        """Why the table has no data; empty where it has."""
-        from stages.core.linking.facts import no_data, probe
+    async def _unreadable(self, data: Data, table: Table) -> str:
+        """Why no row of the table can be read; empty where one can, or the table is just empty."""
+        from stages.core.errors import SqlUnavailable
+        from stages.core.linking.facts import probe
 
-        if self.data is None or not self.data.has_data(table):
-            return no_data(self.data, table)
-        return (await self.data.ask(probe(table), [table])).error
+        try:
+            return (await data.ask(probe(table), [table])).error
+        except SqlUnavailable as error:
+            return str(error)
 
 
 def _counts(made: Section) -> tuple[int, ...]:

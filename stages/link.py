@@ -265,9 +265,9 @@ class _File(click.ParamType[Any]):
 
 
 def _index_folder() -> Path:
-    from stages.core.model.options import cache_folder
+    from stages.core.paths import cache_dir
 
-    return cache_folder() / "index"
+    return cache_dir() / "index"
 
 
 def _read_rules(path: Path) -> Rules:

@@ -23,6 +23,7 @@ into one line on stderr and an exit status; nothing else prints errors.
     └── SqlError              1  write the statement differently
         ├── SqlRefused        1  not harmless, or not understood
         ├── SqlFailed         1  the engine says no
+        ├── SqlUnavailable    1  mend the data, the cache folder or the server
         └── SqlLimit          1  too long, too large, too slow
 """
 
@@ -138,6 +139,13 @@ class SqlRefused(SqlError):
 
 class SqlFailed(SqlError):
     """The engine could not run the statement."""
+
+
+class SqlUnavailable(SqlError):
+    """Nothing can be run: the data, the sandbox or the server is out of reach or broken.
+
+    It says nothing about the statement, so it is no outcome that may be kept.
+    """
 
 
 class SqlLimit(SqlError):

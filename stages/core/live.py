@@ -91,13 +91,7 @@ def _ways(common: Mapping[str, Any]) -> Ways:
 
 
 def _folder(common: Mapping[str, Any]) -> Path | None:
-    """Where results are kept: the folder of the replies; an exported file keeps none."""
-    from stages.core.model.options import cache_folder
+    """Where results are kept; None where they are not."""
+    from stages.core.paths import result_cache
 
-    if common.get("no_cache"):
-        return None
-    given = common.get("cache")
-    if not given:
-        return cache_folder()
-    path = Path(given)
-    return path if path.is_dir() or (not path.exists() and not path.suffix) else cache_folder()
+    return None if common.get("no_cache") else result_cache(common.get("cache"))

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from stages.core.errors import SqlUnavailable
 from stages.core.linking.data import Data, Ways
 from stages.core.linking.kept import Kept
 from stages.core.sandbox import Limits
@@ -90,9 +91,8 @@ def test_changed_data_is_read_again_and_an_offline_replay_needs_none(opened, tmp
     assert "gogole" in opened(kept=kept, offline=True).tried(SQL).res
     shutil.rmtree(opened.folder)
     assert "gogole" in opened(kept=kept, offline=True).tried(SQL).res
-    gone = opened(kept=kept).tried(SQL)
-    assert gone.kind == "SqlFailed"
-    assert "gone" in gone.error
+    with pytest.raises(SqlUnavailable, match="gone"):
+        opened(kept=kept).tried(SQL)
     assert first.error == ""
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from stages.core.errors import UsageError
 from stages.core.model import MODEL_OPTIONS, Client, DryRun, DumpPrompt, from_options
-from stages.core.model.options import cache_folder, model_options, parse_options, secret
+from stages.core.model.options import model_options, parse_options, secret
 
 
 def values(*argv: str, env: dict[str, str] | None = None) -> dict[str, Any]:
@@ -71,17 +71,6 @@ def test_the_place_that_openai_clients_go_to_counts_for_its_models(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:2/v1")
     assert model_options(values("--model", model)).base_url == url
-
-
-@pytest.mark.parametrize(
-    ("home", "folder"),
-    [("/somewhere", Path("/somewhere/winnow")), ("", None), ("relative", None)],
-)
-def test_the_cache_is_where_xdg_says(
-    monkeypatch: pytest.MonkeyPatch, home: str, folder: Path | None
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", home)
-    assert cache_folder() == (folder or Path.home() / ".cache/winnow")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.servers import ServerOptions, scan_server
-from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlRefused
+from stages.core.errors import SqlError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
 from tests.servers.conftest import PASSWORD
 
@@ -259,7 +259,10 @@ def test_a_wrong_password_is_a_short_error(shop_server, monkeypatch):
     result = scan_server(shop_server.url())
     monkeypatch.setenv("WINNOW_DB_PASSWORD", "wrong-s3cret")
     monkeypatch.setattr(address, "_GIVEN", {})
-    with Database(result.catalog, result.tables) as database, pytest.raises(SqlFailed) as error:
+    with (
+        Database(result.catalog, result.tables) as database,
+        pytest.raises(SqlUnavailable) as error,
+    ):
         database.query("SELECT count(*) FROM customers")
     assert "wrong-s3cret" not in str(error.value)
     assert PASSWORD not in str(error.value)
@@ -276,6 +279,6 @@ def test_a_connection_that_broke_is_made_again(shop_server, open_database):
         for row in shop_server.run("SHOW PROCESSLIST"):
             if row[1] == "boss" and row[4] == "Sleep":
                 shop_server.run(f"KILL {row[0]}")
-    with pytest.raises(SqlFailed):
+    with pytest.raises(SqlUnavailable):
         database.query("SELECT 1")
     assert database.query("SELECT 1").rows == ((1,),)

@@ -433,9 +433,11 @@ def test_a_dry_run_counts_three_calls_a_table_and_runs_nothing(
     assert not shell.cache.exists()
 
 
-def test_a_file_that_is_gone_is_a_table_without_data(shell: Shell, server: LlmServer) -> None:
+def test_a_file_that_is_gone_is_told_and_its_table_stays(shell: Shell, server: LlmServer) -> None:
     (shell.root / "context" / "json" / f"{TABLE}.json").unlink()
     done = shell.run(*shell.model)
+    assert done.status == 1
+    assert f"1 of 3 tables were not explored: {TABLE}: the source of {TABLE} is gone" in done.err
     judged = judgments(done.tasks[0]["explore"])[TABLE]
     assert judged["relevant"]
     assert "gone" in judged["table_summary"]

@@ -24,6 +24,8 @@ from typing import Any, TypeAlias
 import orjson
 
 from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.errors import UsageError
+from stages.core.paths import cache_dir
 from stages.core.records import Table
 from stages.core.text import shorten
 
@@ -45,12 +47,8 @@ CREATE TABLE IF NOT EXISTS entry (
 
 
 def cache_file() -> Path:
-    """Where the cache lies: in ``$WINNOW_CACHE``, else in the user's cache folder."""
-    given = os.environ.get("WINNOW_CACHE")
-    if given:
-        return Path(given) / FILE
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "winnow" / FILE
+    """Where the cache lies."""
+    return cache_dir() / FILE
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class ScanCache:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        self.file = file or cache_file()
+        self._file = file
         self._con: sqlite3.Connection | None = None
         self._broken = False
         self._used: list[bytes] = []
@@ -146,7 +144,7 @@ class ScanCache:
         )
         with suppress(sqlite3.Error, OSError):
             con = self._open()
-            if con is None:
+            if con is None or self._file is None:
                 return
             with con:
                 con.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
@@ -154,7 +152,7 @@ class ScanCache:
                     "UPDATE entry SET used = ? WHERE key = ?", [(now, key) for key in self._used]
                 )
             self._used = []
-            _shrink(con, self.file)
+            _shrink(con, self._file)
 
     def close(self) -> None:
         """Let go of the file until it is asked for again."""
@@ -165,15 +163,16 @@ class ScanCache:
     def _open(self) -> sqlite3.Connection | None:
         if self._con is None and not self._broken:
             try:
-                self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if not self.file.exists():
-                    os.close(os.open(self.file, os.O_CREAT | os.O_WRONLY, 0o600))
-                con = sqlite3.connect(self.file, timeout=5.0, check_same_thread=True)
+                file = self._file = self._file or cache_file()
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not file.exists():
+                    os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+                con = sqlite3.connect(file, timeout=5.0, check_same_thread=True)
                 self._con = con
                 con.execute("PRAGMA journal_mode = WAL")
                 con.execute("PRAGMA synchronous = OFF")
                 con.execute(_TABLE)
-            except (sqlite3.Error, OSError):
+            except (sqlite3.Error, OSError, UsageError):
                 self._broken = True
                 self.close()
         return self._con

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stages.core.errors import SqlError
+from stages.core.errors import SqlError, SqlUnavailable
 from stages.core.linking.kept import Kept
 from stages.core.linking.results import READ, Result, Tried, reduced
 from stages.core.records import Catalog, Table
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from stages.core.sandbox.pool import Pool
     from stages.core.sandbox.store import Store
 
-LAYOUT = 1
+LAYOUT = 2
 """Part of every key: raised when a change makes older results say something else."""
 
 AHEAD = 48
 """Expected tables that are loaded together, and come with one start of a child process."""
 
-PASSING = "SqlLimit"
-"""The error that another run may not meet; it is kept for replays alone."""
+PASSING = frozenset({"SqlLimit", "Died"})
+"""Errors that another run may not meet; they are kept for replays alone."""
 
 
 @dataclass(frozen=True)
@@ -104,19 +104,22 @@ class Data:
         return self._pool.query(sql, dialect=dialect, rows=rows)
 
     def tried(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
-        """What comes of a statement; an error of SQL is an outcome too.
+        """What comes of a statement; an error of the statement is an outcome too.
 
         Args:
             sql: In the catalog's dialect; with ``touches``, in DuckDB's.
             touches: The tables that it reads, where it is a statement of our own that is known
                 to be well-formed; None finds them out.
+
+        Raises:
+            SqlUnavailable: No statement could be run; nothing of it is kept.
         """
         try:
             text, tables = (sql, touches) if touches is not None else self._understood(sql)
         except SqlError as error:
             return _failed(sql, error)
         key, state = self._key(text, tables), self._state(tables)
-        found = self._found(key, state)
+        found = self._found(key, state, tables)
         if found is not None:
             return found
         if self.ways.dry:
@@ -127,7 +130,11 @@ class Data:
         return made
 
     async def ask(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
-        """`tried`, on a thread, so that nothing else waits for it."""
+        """`tried`, on a thread, so that nothing else waits for it.
+
+        Raises:
+            SqlUnavailable: As `tried`.
+        """
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -180,10 +187,10 @@ class Data:
     def _store(self) -> Store:
         from stages.core.catalog import load_table
         from stages.core.sandbox.limits import Limits
-        from stages.core.sandbox.store import Store, cache_folder
+        from stages.core.sandbox.store import Store, table_folder
 
         ways, root = self.ways, self.catalog.get("root")
-        folder, limits = ways.tables or cache_folder(), ways.limits or Limits()
+        folder, limits = ways.tables or table_folder(), ways.limits or Limits()
         place = Path(root) if root else None
         return Store(place, limits, folder, load_table, ways.progress, sample=True)
 
@@ -266,17 +273,24 @@ class Data:
         try:
             near = [table["name"] for table in tables]
             answer = self._pool.query(sql, dialect=dialect, rows=READ, near=near)
+        except SqlUnavailable:
+            raise
         except SqlError as error:
             return _failed(text, error)
         return Tried(text, reduced(answer))
 
-    def _found(self, key: str, state: str | None) -> Tried | None:
+    def _found(self, key: str, state: str | None, tables: Sequence[Table]) -> Tried | None:
         if self.ways.kept is None:
             return None
         if self.ways.offline or self.ways.dry:
             return self.ways.kept.get(key, None)
         found = self.ways.kept.get(key, state) if state is not None else None
-        return None if found is None or found.kind == PASSING else found
+        return None if found is None or self._passing(found, tables) else found
+
+    def _passing(self, found: Tried, tables: Sequence[Table]) -> bool:
+        """Whether another run may find otherwise; the state of a server tells of no repair."""
+        there = any("url" in table.get("source", {}) for table in tables)
+        return found.kind in PASSING or bool(found.error and there)
 
     def _key(self, text: str, tables: Sequence[Table]) -> str:
         limits = self._gate.limits

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stages.core import prompts
-from stages.core.errors import ModelError
+from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.lang import Lang
 from stages.core.linking.judgments import JUDGMENT, Judged, understood
 from stages.core.linking.results import Tried
@@ -78,7 +78,7 @@ class Terms:
 class Broken(Exception):
     """The conversation ended without a judgment; ``log`` is what had been run."""
 
-    def __init__(self, error: ModelError, log: Sequence[Statement]) -> None:
+    def __init__(self, error: ModelError | SqlUnavailable, log: Sequence[Statement]) -> None:
         super().__init__(str(error))
         self.log = log
 
@@ -104,13 +104,13 @@ async def explore_table(
         terms: How it is explored.
 
     Raises:
-        Broken: A call failed, and no judgment came.
+        Broken: A call failed or the data was out of reach, and no judgment came.
     """
     talk = Talk(model, data, terms, _opening(task, table, kept, data.dialect, terms))
     try:
         await talk.explore()
         reply = await talk.judged()
-    except ModelError as error:
+    except (ModelError, SqlUnavailable) as error:
         raise Broken(error, talk.log) from None
     return understood(reply, table, talk.log)
 
@@ -134,6 +134,7 @@ class Talk:
 
         Raises:
             ModelError: The first round failed.
+            SqlUnavailable: The data cannot be reached.
         """
         for number in range(1, self.terms.rounds + 1):
             try:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from stages.core.errors import SqlUnavailable
 from stages.core.judge.types import Edge
 from stages.core.linking.columns import column_of, units
 from stages.core.linking.results import WHOLE, Tried
@@ -32,6 +33,8 @@ VALUES, CHARACTERS = 200, 6_000
 SHORTEST = 2
 """Characters of a value that is looked for."""
 
+NO_DATA = "the catalog holds no data of it"
+
 _CLAUSE = re.compile(r"[\n\t，。；：？！、（）()?;]|, |\. |: ")
 
 
@@ -45,6 +48,7 @@ class Facts:
         matches: Values that the question names, by column or field, as they stand in the data.
         log: The statements, with their results.
         error: Why there are no rows to look at; empty where there are.
+        failed: Whether there should be some, so that another run may look at them.
     """
 
     rows: int | None = None
@@ -52,6 +56,7 @@ class Facts:
     matches: Mapping[str, Sequence[str]] = field(default_factory=dict)
     log: tuple[Statement, ...] = ()
     error: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,9 @@ class Overlap:
     log: Statement
 
 
-def no_data(data: Data | None, table: Table) -> str:
-    """Why no row of the table can be read; empty where one can, or the table is just empty."""
-    if data is None or not data.has_data(table):
-        return "the catalog holds no data of it"
-    return data.tried(probe(table), [table]).error
+def unreadable(error: str) -> Facts:
+    """The facts of a table that has data, none of which can be read."""
+    return Facts(error=error, failed=True)
 
 
 def probe(table: Table) -> str:
@@ -92,9 +95,23 @@ def facts_of(data: Data | None, table: Table, kept: Sequence[str], values: Seque
         kept: Its columns that are candidates, nested ones by dotted paths or whole.
         values: What to look for, as `sought` gives it, in lower case.
     """
-    missing = no_data(data, table)
-    if missing or data is None:
-        return Facts(error=missing)
+    if data is None or not data.has_data(table):
+        return Facts(error=NO_DATA)
+    try:
+        return _read(data, table, kept, values)
+    except SqlUnavailable as error:
+        return unreadable(str(error))
+
+
+def _read(data: Data, table: Table, kept: Sequence[str], values: Sequence[str]) -> Facts:
+    """The facts of a table that has data.
+
+    Raises:
+        SqlUnavailable: It cannot be reached.
+    """
+    probed = data.tried(probe(table), [table])
+    if probed.error:
+        return unreadable(probed.error)
     counted = data.tried(count_statement(table), [table])
     tried = [counted]
     matches: dict[str, list[str]] = {}
@@ -174,7 +191,11 @@ def _text_columns(table: Table, kept: Sequence[str]) -> list[str]:
 
 
 def overlap(data: Data, edge: Edge, tables: Mapping[str, Table]) -> Overlap | None:
-    """How far the keys of a relation meet; None where that cannot be found out."""
+    """How far the keys of a relation meet; None where that cannot be found out.
+
+    Raises:
+        SqlUnavailable: The data cannot be reached.
+    """
     sides = [tables[edge.left], tables[edge.right]]
     if any(len(name) != 1 for name in (edge.left_columns, edge.right_columns)):
         return None

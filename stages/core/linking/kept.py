@@ -7,6 +7,7 @@ an offline one takes the latest, whatever the data has become.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -51,7 +52,7 @@ class Kept:
         Raises:
             UsageError: The file cannot be used.
         """
-        if self._db is None and not self.path.exists():
+        if self._db is None and not os.path.exists(self.path):
             return None
         where, values = "key = ?", [key]
         if state is not None:
@@ -77,7 +78,7 @@ class Kept:
         Raises:
             UsageError: The file cannot be used.
         """
-        if self._db is None and not self.path.exists():
+        if self._db is None and not os.path.exists(self.path):
             return 0
         return int(self._one("SELECT count(*) FROM results", []) or 0)
 

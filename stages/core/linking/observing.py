@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from stages.core.errors import SqlUnavailable
 from stages.core.lang import Lang
 from stages.core.linking.columns import column_of, units
-from stages.core.linking.facts import Facts, Overlap, facts_of, overlap, sought
+from stages.core.linking.facts import Facts, Overlap, facts_of, overlap, sought, unreadable
 from stages.core.linking.judgments import judged, judgment
 from stages.core.linking.standing import Standing, standing
 from stages.core.linking.wording import Wording
@@ -76,15 +77,14 @@ class Observer:
             for name, table in self._by_name.items()
         }
 
-    def safe(self, table: Table, *, error: str = "", missing: str = "") -> TableJudgment:
+    def safe(self, table: Table, facts: Facts, error: str = "") -> TableJudgment:
         """The judgment of a table that could not be explored: relevant, by the judge alone.
 
         Args:
             table: The table.
-            error: Why its exploration failed, where it did.
-            missing: Why there is no data, where there is none.
+            facts: Why there are no rows, where there are none.
+            error: Why its exploration failed although there are.
         """
-        facts = Facts(error=missing)
         made = self._judged(table, True, Seen({table["name"]: facts}, {}), frozenset(self._by_name))
         if error:
             made["error"] = error
@@ -117,8 +117,11 @@ class Observer:
         facts = {table["name"]: fact for table, fact in zip(tables, found, strict=True)}
         return Seen(facts, self._compared(facts))
 
-    def _compared(self, facts: Mapping[str, Facts]) -> dict[str, list[Overlap]]:
-        """The first relations of every table that has data, compared once for both its ends."""
+    def _compared(self, facts: dict[str, Facts]) -> dict[str, list[Overlap]]:
+        """The first relations of every table that has data, compared once for both its ends.
+
+        Tables that can no longer be reached are marked in ``facts``.
+        """
         seen: dict[str, list[Overlap]] = {name: [] for name in self._by_name}
         if self._data is None:
             return seen
@@ -127,7 +130,11 @@ class Observer:
             full = all(len(seen[end]) >= OVERLAPS for end in ends)
             if full or any(facts[end].error for end in ends):
                 continue
-            found = overlap(self._data, edge, self._by_name)
+            try:
+                found = overlap(self._data, edge, self._by_name)
+            except SqlUnavailable as error:
+                facts.update(dict.fromkeys(ends, unreadable(str(error))))
+                continue
             if found is not None:
                 for end in ends:
                     seen[end].append(found)
@@ -166,6 +173,7 @@ class Observer:
             columns=columns,
             summary=self._say.summary(self._judge.table(name), facts, is_relevant),
             log=[*facts.log, *(found.log for found in overlaps)],
+            error=facts.error if facts.failed else "",
         )
 
     def _columns(

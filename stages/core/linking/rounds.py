@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from stages.core import prompts
-from stages.core.errors import ModelError
+from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.lang import Lang
 from stages.core.linking.portions import Portion
 from stages.core.linking.results import Tried, shown
@@ -151,7 +151,7 @@ async def _talk(
         said = {"role": "assistant", "content": content}
         second = replace(request, messages=(*request.messages, said, told))
         talk.replies.append((await model.ask(second, timeout=terms.timeout)).data)
-    except ModelError as error:
+    except (ModelError, SqlUnavailable) as error:
         talk.error = str(error)
     return talk
 

@@ -23,6 +23,7 @@ import orjson
 
 from stages.core.errors import DataError, UsageError
 from stages.core.model.request import Reply, key_of
+from stages.core.paths import is_export
 
 FILE = "replies.sqlite"
 PREFIX = "sha256:"
@@ -269,7 +270,7 @@ def open_store(where: Path | None) -> Cache | Exported | None:
     """The store at a path: a folder, or an exported file; None for None."""
     if where is None:
         return None
-    return Exported(where) if where.suffix == ".jsonl" or where.is_file() else Cache(where)
+    return Exported(where) if is_export(where) else Cache(where)
 
 
 def _text(value: Any) -> str:

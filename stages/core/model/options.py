@@ -15,6 +15,7 @@ import orjson
 
 from stages.core.errors import UsageError
 from stages.core.numbers import Real
+from stages.core.paths import reply_cache
 
 BUILTIN = "builtin"
 CONCURRENCY = 16
@@ -98,14 +99,6 @@ def without_secrets(value: Any) -> Any:
     return [without_secrets(part) for part in value] if isinstance(value, list) else value
 
 
-def cache_folder() -> Path:
-    """The user's cache folder: ``$XDG_CACHE_HOME/winnow``, else ``~/.cache/winnow``."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG rules say that a relative path is to be ignored.
-    base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
-    return base / "winnow"
-
-
 def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
     """``KEY=VALUE`` pairs as a mapping; a value is JSON where it can be, else text.
 
@@ -151,7 +144,7 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
         concurrency=values.get("concurrency") or CONCURRENCY,
         temperature=values.get("temperature"),
         options=parse_options(values.get("option") or ()),
-        cache=None if values.get("no_cache") else Path(cache) if cache else cache_folder(),
+        cache=None if values.get("no_cache") else reply_cache(cache),
         offline=bool(values.get("offline")),
         retries=RETRIES if values.get("retries") is None else values["retries"],
         timeout=values.get("timeout") or TIMEOUT,

@@ -152,7 +152,7 @@ class Server:
     def _fail(self, error: Exception, late: bool) -> None:
         kind = "time" if late else _kind(error)
         self._say({"error": kind, "message": str(error)[:4000], "class": type(error).__name__})
-        if kind in ("time", "memory", "broken"):
+        if kind in ("time", "memory", "broken", "unavailable"):
             os._exit(3)
 
     def _say(self, answer: Mapping[str, Any]) -> None:
@@ -221,6 +221,8 @@ def _kind(error: Exception) -> str:
         return "memory"
     if isinstance(error, duckdb.FatalException | duckdb.InternalException):
         return "broken"
+    if isinstance(error, duckdb.IOException):
+        return "unavailable"
     return "failed"
 
 

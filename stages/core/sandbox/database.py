@@ -243,10 +243,10 @@ class Database:
     def _duck_engine(self) -> Engine:
         from stages.core.catalog import load_table
         from stages.core.sandbox.engine import DuckEngine
-        from stages.core.sandbox.store import Store, cache_folder
+        from stages.core.sandbox.store import Store, table_folder
 
         load = self._load or load_table
-        cache = self._cache or cache_folder()
+        cache = self._cache or table_folder()
         store = Store(self._root, self.limits, cache, load, self._progress, self._sample)
         return DuckEngine(store, self.names.tables, self.limits)
 

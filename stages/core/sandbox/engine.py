@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from stages.core.errors import SqlFailed
+from stages.core.errors import SqlUnavailable
 from stages.core.records import Table
 from stages.core.sandbox import grammar
 from stages.core.sandbox.limits import Answer, Limits
@@ -73,7 +73,8 @@ class DuckEngine:
 
         Raises:
             SqlLimit: Too slow or too large.
-            SqlFailed: The engine says no (`worker.EngineError`), or a table cannot be loaded.
+            SqlFailed: The engine says no (`worker.EngineError`).
+            SqlUnavailable: A table cannot be loaded, or the child does not start.
         """
         worker = self._ready(checked)
         start = time.monotonic()
@@ -112,7 +113,7 @@ class DuckEngine:
         self._files = {**self._loaded(), **needed}
         try:
             return self._started()
-        except SqlFailed:
+        except SqlUnavailable:
             # A disk that was full, or a crash of the machine, leaves files that nothing can open.
             if not self.store.drop_broken(self._files.values()):
                 raise

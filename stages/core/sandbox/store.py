@@ -17,7 +17,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlRefused, WinnowError
+from stages.core.errors import (
+    SqlError,
+    SqlFailed,
+    SqlLimit,
+    SqlRefused,
+    SqlUnavailable,
+    WinnowError,
+)
+from stages.core.paths import VARIABLE, cache_dir
 from stages.core.records import Table
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import shown
@@ -36,13 +44,12 @@ LAYOUT = 1
 """Changes when files of an earlier version can no longer be used."""
 
 
-def cache_folder() -> Path:
-    """Where files are kept: ``$WINNOW_CACHE``, else ``winnow`` in the user's cache folder."""
-    given = os.environ.get("WINNOW_CACHE")
-    if given:
-        return Path(given) / "tables"
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "winnow" / "tables"
+_FOLDER_HINT = f"make room or mend its permissions, or set {VARIABLE} to another folder"
+
+
+def table_folder() -> Path:
+    """Where files are kept."""
+    return cache_dir() / "tables"
 
 
 class Store:
@@ -99,7 +106,8 @@ class Store:
         Raises:
             SqlRefused: The catalog has no data, or the source is too large to load.
             SqlLimit: Loading took too long.
-            SqlFailed: The source is gone or cannot be read, or the store was stopped.
+            SqlUnavailable: The source is gone or cannot be read, or the folder cannot be used.
+            SqlFailed: The store was stopped.
         """
         self.go_on()
         path = self._source(table)
@@ -107,9 +115,13 @@ class Store:
         if self._sample_only(path, table):
             version = f"{version}-sample-{_hash(table.get('sample', []))[:8]}"
         target = self.folder / f"{stem}{version}.duckdb"
-        if not target.exists():
-            self._make(table, target)
-            self._forget(stem, version)
+        try:
+            if not target.exists():
+                self._make(table, target)
+                self._forget(stem, version)
+        except OSError as error:
+            what = f"{shown(table['name'])} cannot be kept in the cache folder: {_words(error)}"
+            raise SqlUnavailable(what, hint=_FOLDER_HINT) from None
         return target
 
     def ready(self, table: Table) -> Path | None:
@@ -122,7 +134,7 @@ class Store:
         except (SqlError, OSError):
             return None
         target = self.folder / f"{stem}{version}.duckdb"
-        return target if target.exists() else None
+        return target if os.path.exists(target) else None
 
     def drop_broken(self, files: Iterable[Path]) -> bool:
         """Remove those of these files that cannot be opened, so that they are made anew.
@@ -153,10 +165,13 @@ class Store:
         path = self.root / source["path"]
         try:
             path.stat()
-        except OSError:
-            raise SqlFailed(
-                f"the source of {shown(table['name'])} is gone",
-                hint="scan again, or give the folder with --root",
+        except OSError as error:
+            name = shown(table["name"])
+            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            what = "is gone" if missing else f"cannot be read: {_words(error)}"
+            raise SqlUnavailable(
+                f"the source of {name} {what}",
+                hint="put it back, or scan again; `winnow query --root` reads a folder that moved",
             ) from None
         return path
 
@@ -194,21 +209,11 @@ class Store:
         """Load the table into a file beside the target and move it there when it is whole."""
         if self.progress is not None:
             self.progress(table["name"])
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise SqlFailed(
-                f"the cache folder cannot be written: {error.strerror}", hint="set WINNOW_CACHE"
-            ) from None
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
             self._fill(table, unfinished)
             os.replace(unfinished, target)
-        except OSError as error:
-            raise SqlFailed(
-                f"{shown(table['name'])} could not be kept: {error.strerror}",
-                hint="is the disk of the cache folder full?",
-            ) from None
         finally:
             for left in (unfinished, Path(f"{unfinished}.wal")):
                 left.unlink(missing_ok=True)
@@ -259,7 +264,8 @@ class Store:
         if isinstance(error, SqlError):
             return error
         what = error.what if isinstance(error, WinnowError) else str(error).partition("\n")[0]
-        return SqlFailed(f"{name} could not be loaded: {what[:200]}", hint="use another table")
+        hint = _FOLDER_HINT if str(self.folder) in what else "mend its file, or use another table"
+        return SqlUnavailable(f"{name} could not be loaded: {what[:200]}", hint=hint)
 
     def _forget(self, stem: str, version: str) -> None:
         """Remove files of earlier states of the same table; who has one open keeps it.
@@ -285,6 +291,10 @@ def _write_sample(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     cells = ", ".join(f"TRY_CAST(? AS {type_})" for type_ in types)
     for row in table.get("sample", []):
         con.execute(f"INSERT INTO {TARGET} VALUES ({cells})", [row.get(name) for name in names])
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _size(count: int) -> str:

@@ -19,7 +19,7 @@ from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, hidden
 from stages.core.sandbox.source import open_source
-from stages.core.sandbox.store import TARGET, Store, cache_folder
+from stages.core.sandbox.store import TARGET, Store, table_folder
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def open_bench(catalog: Path, root: Path) -> duckdb.DuckDBPyConnection:
     from stages.core.catalog import load_table
 
     _, tables = open_source(str(catalog))
-    store = Store(root, NO_LIMIT, cache_folder(), load_table)
+    store = Store(root, NO_LIMIT, table_folder(), load_table)
     con = duckdb.connect(":memory:")
     names = Names(tables)
     for number, table in enumerate(tables):

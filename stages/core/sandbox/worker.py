@@ -13,12 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from stages.core.errors import SqlError, SqlFailed, SqlLimit
+from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlUnavailable
 from stages.core.sandbox.limits import GRACE, Limits
 
 START_SECONDS = 20.0
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from stages.core.sandbox.child import main; main()"
 _ROOT = str(Path(__file__).resolve().parents[3])
+
+_NO_START = "the process that runs SQL did not start"
+_START_HINT = "close other programs to free memory and files, and run again"
 
 
 class Died(SqlError):
@@ -42,7 +45,7 @@ class Worker:
         functions: Names that may be called in expressions, and in FROM.
 
     Raises:
-        SqlFailed: The child does not start.
+        SqlUnavailable: The child does not start.
     """
 
     def __init__(
@@ -52,16 +55,7 @@ class Worker:
         functions: tuple[Sequence[str], Sequence[str]],
     ) -> None:
         self.limits = limits
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _CODE, _ROOT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"TZ": "UTC", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"},
-            cwd="/",
-            start_new_session=True,
-            close_fds=True,
-        )
+        self._process = _started()
         self._rest = b""
         request = {
             "op": "open",
@@ -74,7 +68,7 @@ class Worker:
             list(self._ask(request, START_SECONDS))
         except SqlError as error:
             self.close()
-            raise SqlFailed("the process that runs SQL did not start", hint=error.what) from None
+            raise SqlUnavailable(f"{_NO_START}: {error.what}", hint=_START_HINT) from None
 
     @property
     def alive(self) -> bool:
@@ -104,6 +98,7 @@ class Worker:
         Raises:
             SqlLimit: It took too long or too much memory; the child has ended.
             SqlFailed: The engine says no; ``what`` is its message.
+            SqlUnavailable: A file of a table can no longer be read.
             Died: The child ended for another reason.
         """
         request = {
@@ -182,7 +177,12 @@ class Worker:
             raise self._too_large()
         if kind == "broken":
             raise Died("the engine gave up", hint="write the statement differently")
-        raise EngineError(str(kind), str(answer.get("message", "")))
+        message = str(answer.get("message", ""))
+        if kind == "unavailable":
+            self.close()
+            what = f"the data could not be read: {message.partition(chr(10))[0][:200]}"
+            raise SqlUnavailable(what, hint="is the disk of the cache folder sound?")
+        raise EngineError(str(kind), message)
 
     def _death(self) -> SqlError:
         """What a child without an answer died of, by its signal."""
@@ -201,6 +201,27 @@ class Worker:
             f"stopped at {self.limits.memory} MB, the memory limit",
             hint="ask for less: filter, aggregate, or shorter values",
         )
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """The child, which knows nothing of the environment.
+
+    Raises:
+        SqlUnavailable: The system starts no process.
+    """
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", _CODE, _ROOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"TZ": "UTC", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"},
+            cwd="/",
+            start_new_session=True,
+            close_fds=True,
+        )
+    except (OSError, ValueError) as error:
+        raise SqlUnavailable(f"{_NO_START}: {error}", hint=_START_HINT) from None
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

@@ -60,7 +60,8 @@ class MysqlEngine:
 
         Raises:
             SqlLimit: Too slow.
-            SqlFailed: The server says no (`worker.EngineError`), or cannot be reached.
+            SqlFailed: The server says no (`worker.EngineError`).
+            SqlUnavailable: It cannot be reached, or is not well.
         """
         from pymysql.cursors import SSCursor
 

@@ -80,7 +80,8 @@ class PostgresEngine:
 
         Raises:
             SqlLimit: Too slow.
-            SqlFailed: The server says no (`worker.EngineError`), or cannot be reached.
+            SqlFailed: The server says no (`worker.EngineError`).
+            SqlUnavailable: It cannot be reached, or is not well.
         """
         with self._session.watched() as con, con.transaction():
             names, types, codes = _described(con, checked)

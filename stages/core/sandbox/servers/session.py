@@ -6,14 +6,16 @@ import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from stages.core.catalog.servers.address import Address, address, connect
-from stages.core.errors import SourceError, SqlFailed, SqlLimit
+from stages.core.errors import SourceError, SqlError, SqlFailed, SqlLimit, SqlUnavailable
 from stages.core.sandbox.limits import GRACE, Limits
 from stages.core.sandbox.worker import EngineError
+from stages.core.text import visible
 
 _NO_COLUMN = re.compile(
     r"column (?:\"(?P<a>[^\"]+)\"|(?P<b>\S+)) does not exist|Unknown column '(?P<c>[^']+)'"
@@ -21,8 +23,19 @@ _NO_COLUMN = re.compile(
 
 PATIENCE = 0.5
 """Seconds after killing a statement at which the line to a server that does not stop is cut."""
+IDLE = 30.0
+"""Seconds without a statement after which a server may have closed the line."""
 _STOPPED = frozenset({"57014", 1969, 3024, 1317})
 """Errors of a statement that was stopped: PostgreSQL's, MariaDB's, MySQL's, and both after KILL."""
+
+_STATES = ("08", "53100", "53300", "57P", "58")
+"""SQLSTATE of PostgreSQL: connection, full disk, no place left, shutdown, the system's errors."""
+_NUMBERS = frozenset(
+    {3, 14, 23, 28, 29}  # files and disk of the server's machine
+    | {1021, 1040, 1053, 1077, 1129, 1152, 1158, 1159, 1160, 1161, 1203, 1226}
+    | {1927, 2002, 2003, 2006, 2013, 2014, 2055, 4031}
+)
+"""The same as numbers of MySQL and MariaDB, the client's among them."""
 
 
 class Session:
@@ -46,23 +59,26 @@ class Session:
         self.limits = limits
         self._begin, self._kill = begin, kill
         self._con: Any = None
+        self._used = time.monotonic()
         self._stopped = False
 
     def connection(self) -> Any:
         """The open connection.
 
         Raises:
-            SqlFailed: The server cannot be reached.
+            SqlUnavailable: The server cannot be reached.
         """
+        if time.monotonic() - self._used > IDLE and not _answers(self._con):
+            self.drop()
         if self._con is None:
             try:
                 self._con = connect(self.where)
                 self._begin(self._con)
             except SourceError as error:
-                raise SqlFailed(f"{self.where.safe}: {error.what}", hint=error.hint) from None
+                raise SqlUnavailable(f"{self.where.safe}: {error.what}", hint=error.hint) from None
             except Exception as error:
                 self.drop()
-                raise self.failure(error, "") from None
+                raise self._unavailable(error) from None
         return self._con
 
     def stop(self) -> None:
@@ -103,13 +119,17 @@ class Session:
         try:
             yield con
         except Exception as error:
+            lost = _lost(error, con)
             self.drop()
             if late.is_set():
                 raise self.too_slow() from None
-            if isinstance(error, SqlFailed | SqlLimit):
+            if isinstance(error, SqlError):
                 raise
+            if lost:
+                raise self._unavailable(error) from None
             raise self.failure(error, "") from None
         finally:
+            self._used = time.monotonic()
             done.set()
             timer.cancel()
 
@@ -118,6 +138,10 @@ class Session:
         return SqlLimit(
             f"stopped after {self.limits.seconds:g} s", hint="ask for less, or for fewer joins"
         )
+
+    def _unavailable(self, error: Exception) -> SqlUnavailable:
+        words = visible(self.where.scrubbed(_words(error)), 300)
+        return SqlUnavailable(f"{self.where.safe}: {words}", hint="is the server well? run again")
 
     def failure(self, error: Exception, message: str) -> Exception:
         """What a driver says, without the statement and without a password."""
@@ -130,6 +154,28 @@ class Session:
             name = (found["a"] or found["b"] or found["c"]).rpartition(".")[2]
             return EngineError("failed", f'Referenced column "{name}" not found')
         return EngineError("failed", self.where.scrubbed(words))
+
+
+def _answers(con: Any) -> bool:
+    """Whether the connection is still there."""
+    try:
+        if hasattr(con, "ping"):
+            con.ping(reconnect=False)
+        else:
+            con.execute(b"SELECT 1")
+    except Exception:
+        return False
+    return True
+
+
+def _lost(error: Exception, con: Any) -> bool:
+    """Whether the server, and not the statement, is at fault."""
+    state = getattr(error, "sqlstate", None)
+    if isinstance(state, str):
+        return state.startswith(_STATES)
+    if bool(getattr(con, "closed", False)) or isinstance(error, OSError):
+        return True
+    return type(error).__name__ == "InterfaceError" or bool(_NUMBERS.intersection(error.args[:1]))
 
 
 def _cut(con: Any) -> None:

@@ -1,0 +1,69 @@
+"""Where winnow keeps what it makes: one folder for all caches, and where replies of models lie.
+
+``WINNOW_CACHE`` names the folder. It may also name a file of ``winnow cache export``: replies
+then come from that file, which is only read, and everything else lies where it would without.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from stages.core.errors import UsageError
+
+VARIABLE = "WINNOW_CACHE"
+EXPORT_SUFFIX = ".jsonl"
+
+
+def cache_dir() -> Path:
+    """The folder of all caches: ``$WINNOW_CACHE``, else ``winnow`` in the user's cache folder.
+
+    Raises:
+        UsageError: The user has no home folder.
+    """
+    given = os.environ.get(VARIABLE)
+    if given and not is_export(Path(given)):
+        return Path(given)
+    # The XDG rules say that a relative path is to be ignored.
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
+    except RuntimeError:
+        hint = f"set {VARIABLE} to a folder"
+        raise UsageError("there is no home folder to keep a cache in", hint=hint) from None
+    return base / "winnow"
+
+
+def reply_cache(given: str | Path | None = None) -> Path:
+    """Where replies of models lie: a folder, or an exported file.
+
+    Args:
+        given: What ``--cache`` says; without it ``$WINNOW_CACHE`` counts.
+
+    Raises:
+        UsageError: As `cache_dir`.
+    """
+    place = given or os.environ.get(VARIABLE)
+    return Path(place) if place else cache_dir()
+
+
+def result_cache(given: str | Path | None = None) -> Path:
+    """The folder of results of statements: that of the replies, where these lie in a folder.
+
+    Args:
+        given: As for `reply_cache`.
+
+    Raises:
+        UsageError: As `cache_dir`.
+    """
+    place = reply_cache(given)
+    return cache_dir() if is_export(place) else place
+
+
+def is_export(place: Path) -> bool:
+    """Whether a path is that of an exported file and not of a folder.
+
+    >>> is_export(Path("no/such/replies.jsonl")), is_export(Path("no/such/folder"))
+    (True, False)
+    """
+    return place.is_file() or (place.suffix == EXPORT_SUFFIX and not place.is_dir())
