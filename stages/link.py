@@ -14,13 +14,14 @@ columns, and lower the score of others, but not remove any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stages.core.errors import DataError, ModelError
+from stages.core.judge.hints import RECALL, Hints
 from stages.core.judge.types import CHANNELS
 from stages.core.lang import Lang, choose
 from stages.core.numbers import Real
@@ -30,13 +31,11 @@ from stages.core.stage import Section, Stage
 if TYPE_CHECKING:
     from stages.core.choice import Batch, Choice
     from stages.core.judge import Judgment
+    from stages.core.judge.hints import Ready
     from stages.core.judge.history import History
-    from stages.core.judge.rules import Applied, Rules
+    from stages.core.judge.rules import Rules
     from stages.core.model import Model
     from stages.core.sandbox.database import Database
-
-RECALL = 0.99
-"""Strict table recall that the judge aims at, unless told otherwise."""
 
 MAX_TOKENS = 12_000
 """Tokens of one message to the model; more tables go into further messages."""
@@ -81,78 +80,13 @@ async def link(
     hints = Hints(recall, tuple(without), rules, history, index, database if values else None)
     if values and database is None:
         raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
-    found, tongue = hints.judged(task, tables), choose(lang, task.get("question", ""))
-    asked = Asked(found)
-    if model is not None:
-        asked = await _asked(model, task, tables, found, tongue, timeout, max_tokens)
+    ready = hints.ready(task, tables)
+    if model is None:
+        asked = Asked(ready.judged())
+    else:
+        tongue = choose(lang, task.get("question", ""))
+        asked = await _asked(model, ready, tables, tongue, timeout, max_tokens)
     return _section(asked, hints, task, tables, max_tokens)
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What shapes the judge's answer beside the task and its tables."""
-
-    recall: float
-    without: tuple[str, ...]
-    rules: Rules | None
-    history: History | None
-    index: Path | None = None
-    data: Database | None = None
-
-    def judged(self, task: Task, tables: Sequence[Table]) -> Judgment:
-        """The judge's own answer."""
-        from stages.core.judge import judge
-        from stages.core.judge.datavalues import with_values
-        from stages.core.judge.history import BoundHistory
-        from stages.core.judge.recalled import recalled
-        from stages.core.judge.rules import BoundRules
-        from stages.core.judge.seeking import Seeker
-        from stages.core.lookup import names_of
-
-        if not task.get("question", "").strip():
-            hint = 'add a "question" to the task line'
-            raise DataError("the task has no question", place=task["task_id"], hint=hint)
-        notes: tuple[str, ...] = ()
-        history = BoundHistory(self.history, names_of(tables)) if self.history else None
-        rules = BoundRules(self.rules, names_of(tables)) if self.rules else None
-        seeker = None
-        if self.data is not None:
-            tables, notes = with_values(tables, self.data)
-            seeker = Seeker(tables, self.data)
-        found = judge(
-            task,
-            tables,
-            recall=self.recall,
-            without=self.without,
-            history=history,
-            rules=rules,
-            index_dir=self.index,
-            seek=seeker,
-        )
-        notes = (*notes, *(seeker.notes if seeker else ()))
-        if history and "co-occurrence" not in self.without:
-            found = recalled(found, history)
-        return replace(found, notes=(*found.notes, *notes)) if notes else found
-
-    def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
-        """What the rules say to the question; None where there are none, or they are off."""
-        from stages.core.lookup import names_of
-
-        if self.rules is None or "rule" in self.without:
-            return None
-        return self.rules.apply(task.get("question", "")).within(names_of(tables))
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What differs from the defaults; files by their hashes."""
-        given = {
-            "recall": self.recall if self.recall != RECALL else None,
-            "without": sorted(self.without),
-            "rules": str(self.rules) if self.rules else None,
-            "history": str(self.history) if self.history else None,
-            "values": True if self.data is not None else None,
-        }
-        return {name: value for name, value in given.items() if value not in (None, [])}
 
 
 def _section(
@@ -187,18 +121,18 @@ class Asked:
 
 async def _asked(
     model: Model,
-    task: Task,
+    ready: Ready,
     tables: Sequence[Table],
-    found: Judgment,
     lang: Lang,
     timeout: float | None,
     max_tokens: int,
 ) -> Asked:
     """Ask about every batch at once; a batch whose call failed keeps the judge's scores."""
     from stages.core.choice import batched, prompt_hash
-    from stages.core.judge.chosen import fused
+    from stages.core.judge.chosen import fused, named
 
-    batches = batched(task, tables, found, lang, tokens=max_tokens)
+    alone = ready.alone()
+    batches = batched(ready.task, tables, alone, lang, tokens=max_tokens)
     choices, failures = await _choices(model, batches, tables, lang, timeout)
     unknown = sorted({name for choice in choices for name in choice.unknown})
     notes = (f"the model named what is not there: {_names(unknown)}",) if unknown else ()
@@ -207,7 +141,9 @@ async def _asked(
         where = f"{len(failures)} of {len(batches)} calls failed, " if len(batches) > 1 else ""
         error = f"{where}the judge's own scores stand: {failures[0]}"
     meta = {"lang": lang, "prompt": prompt_hash(lang)}
-    return Asked(fused(found, choices, tables), meta, notes, error)
+    chosen = named(choices)
+    added = chosen - {table.name for table in alone.tables if table.keep}
+    return Asked(fused(ready.judged(chosen), choices, tables, added), meta, notes, error)
 
 
 async def _choices(

@@ -75,13 +75,24 @@ def test_shared_values_come_before_equal_names() -> None:
     assert "shared values" in added["visits", "place"].reason
 
 
-def test_equal_names_do_not_count_between_tables_whose_keys_are_declared() -> None:
+def test_equal_names_count_whatever_else_the_tables_are_joined_to() -> None:
     tables = [
-        table("singer", "sid", "name", to={"sid": ("sings", "singer")}),
-        table("sings", "singer", "concert", to={"concert": ("concert", "cid")}),
-        table("concert", "cid", "name"),
+        table("sales", "amount", "region_id", "shop", to={"shop": ("shops", "shop_no")}),
+        table("shops", "shop_no", "city"),
+        table("audit", "region_id", "clerk", to={"clerk": ("clerks", "clerk_no")}),
+        table("clerks", "clerk_no", "hired"),
     ]
-    assert guarded(tables, [("singer", "name")])[0] == {}
+    added, _ = guarded(tables, [("sales", "amount"), ("sales", "region_id")])
+    assert added == {("audit", "region_id"): SAME_NAME}
+
+
+def test_columns_of_equal_name_that_a_key_joins_count_among_the_twenty() -> None:
+    joined = [table(f"t{chr(97 + at)}", "code", to={"code": ("a", "code")}) for at in range(15)]
+    loose = [table(f"u{chr(97 + at)}", "code", f"c{at}") for at in range(5)]
+    tables = [table("a", "code", "only_a"), *joined, *loose]
+    added, notes = guarded(tables, [("a", "code")])
+    assert {owner for owner, _ in added} == {t["name"] for t in joined}
+    assert notes == ["20 columns join by equal names: too many to add unasked"]
 
 
 def test_keys_between_chosen_tables_are_always_added() -> None:

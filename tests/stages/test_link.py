@@ -186,6 +186,22 @@ def test_past_sql_lifts_what_was_used_together() -> None:
     assert off["machine_7"] == before["machine_7"]
 
 
+def test_what_a_rule_adds_brings_its_partners_in_past_sql() -> None:
+    history = count_statements(statements("SELECT 1 FROM machine_3 JOIN machine_7 ON 1 = 1;" * 30))
+    rules = parse_rules(b"- {when: {words: [singers]}, add: {tables: [machine_3]}}", "r.yaml")
+    asked = task("How many singers?")
+    plain = built_in(asked, rules=rules)
+    assert "machine_3" in kept(plain)
+    assert "machine_7" not in kept(plain)
+    made = built_in(asked, rules=rules, history=history)
+    assert {"machine_3", "machine_7"} <= kept(made)
+    words = [e["words"] for e in by_name(made)["machine_7"]["evidence"]]
+    assert words == [["machine_3"]]
+    both = b"add: {tables: [machine_3]}, forbid: {tables: [machine_7]}"
+    no = parse_rules(b"- {when: {words: [singers]}, %s}" % both, "r.yaml")
+    assert "machine_7" not in kept(built_in(asked, rules=no, history=history))
+
+
 def test_columns_that_past_sql_uses_are_kept_and_raised() -> None:
     history = count_statements(
         statements("SELECT s.AGE FROM singer s;" * 9 + "SELECT s.name FROM singer s;")
@@ -270,6 +286,27 @@ def test_the_model_adds_raises_and_lowers_but_never_removes() -> None:
     assert kept_before <= {pair for pair, c in columns.items() if c["keep"]}
     assert len(server.requests) == 1
     assert set(shown(server.requests[0])) == set(NAMES)
+
+
+def test_what_the_model_adds_brings_its_partners_in_past_sql() -> None:
+    history = count_statements(statements("SELECT 1 FROM machine_5 JOIN machine_7 ON 1 = 1;" * 30))
+    given: dict[str, Any] = {"recall": 0.9, "history": history}
+    assert "machine_7" not in kept(built_in(**given))
+    made, _ = ask(lambda request, n: choosing(("machine_5", ["torque_5"])), **given)
+    assert {"machine_5", "machine_7"} <= kept(made)
+    assert by_name(made)["machine_7"]["evidence"][0]["words"] == ["machine_5"]
+
+
+def test_what_the_model_adds_brings_the_tables_that_join_it() -> None:
+    tables = [
+        *TABLES,
+        table("zz", ["zz_id", "q"], primary_key=["zz_id"]),
+        table("yy", ["zz_id", "machine"], foreign_keys=[key("zz_id", "zz"), key("machine", "singer")]),
+    ]  # fmt: skip
+    given: dict[str, Any] = {"tables": tables, "recall": 0.5}
+    assert "yy" not in kept(built_in(**given))
+    made, _ = ask(lambda request, n: choosing(("zz", ["q"])), **given)
+    assert {"zz", "yy"} <= kept(made)
 
 
 def test_an_added_table_brings_its_keys_or_all_its_columns() -> None:

@@ -1,7 +1,7 @@
 """Tables that join kept ones: a bridge holds no words of the question, and no answer without it.
 
-Where two kept tables are not connected by the keys among the kept tables, and one table
-joins both, that table is kept too, whatever its score.
+Where two kept tables are not connected by the keys among the kept tables, and one table or two
+join them, these are kept too, whatever their scores.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def joined(
     found = kept.copy()
     inside = parts[0] if parts else set()
     for part in parts[1:]:
-        bridge = _bridge(inside, part, scores, place, keys)
-        if bridge is not None:
-            found[place[bridge]] = True
-            inside |= part | {bridge}
+        bridges = _bridges(inside, part, scores, place, keys)
+        if bridges:
+            found[[place[name] for name in bridges]] = True
+            inside |= part | set(bridges)
     return found
 
 
@@ -61,11 +61,17 @@ def _parts(ranked: Sequence[str], keys: KeyGraph) -> list[set[str]]:
     return parts
 
 
-def _bridge(
+def _bridges(
     inside: set[str], part: set[str], scores: Floats, place: dict[str, int], keys: KeyGraph
-) -> str | None:
-    """The one table that joins both sides; the best by score, then by name."""
-    ours = {near for name in inside for near in keys.neighbours.get(name, ())}
-    theirs = {near for name in part for near in keys.neighbours.get(name, ())}
-    both = sorted((ours & theirs) - inside - part, key=lambda name: (-scores[place[name]], name))
-    return both[0] if both else None
+) -> tuple[str, ...]:
+    """The table that joins both sides, else the two; the best by score, then by name."""
+    ours, theirs = (
+        {near for name in side for near in keys.neighbours.get(name, ())} - inside - part
+        for side in (inside, part)
+    )
+    ways: list[tuple[str, ...]] = [(name,) for name in ours & theirs]
+    ways = ways or [
+        (near, far) for near in ours for far in keys.neighbours.get(near, frozenset()) & theirs
+    ]
+    ranked = sorted(ways, key=lambda way: (-sum(scores[place[name]] for name in way), way))
+    return ranked[0] if ranked else ()

@@ -6,7 +6,7 @@ costs tokens.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,29 @@ RAISE, LOWER = 3.0, 1.0
 a table is right far more often than one that passes over it."""
 
 
-def fused(judgment: Judgment, choices: Iterable[Choice], tables: Sequence[Table]) -> Judgment:
+def named(choices: Iterable[Choice]) -> frozenset[str]:
+    """The tables that the choices name."""
+    return frozenset(name for choice in choices for name in choice.chosen)
+
+
+def fused(
+    judgment: Judgment,
+    choices: Iterable[Choice],
+    tables: Sequence[Table],
+    added: Collection[str] | None = None,
+) -> Judgment:
     """The judgment with the model's choices in it.
 
     What was chosen is kept and raised; what was shown and not chosen is lowered and keeps
     its ``keep``. Of a table that the model added, its keys are kept too, and all columns
     where the model named none.
+
+    Args:
+        judgment: What the judge says.
+        choices: One for each reply.
+        tables: All tables of the catalog.
+        added: Chosen tables that the judge by itself had not kept; those it does not keep here
+            where None.
     """
     seen: set[str] = set()
     chosen: dict[str, frozenset[str]] = {}
@@ -36,7 +53,8 @@ def fused(judgment: Judgment, choices: Iterable[Choice], tables: Sequence[Table]
         seen |= choice.seen
         chosen |= choice.chosen
         reasons |= choice.reasons
-    added = {t.name for t in judgment.tables if t.name in chosen and not t.keep}
+    if added is None:
+        added = {t.name for t in judgment.tables if t.name in chosen and not t.keep}
     by_name = {table["name"]: table for table in tables}
     wanted = {
         name: columns | (_extra(by_name[name], columns) if name in added else frozenset())
@@ -47,7 +65,7 @@ def fused(judgment: Judgment, choices: Iterable[Choice], tables: Sequence[Table]
         judgment,
         tables=tuple(sorted(ranked, key=lambda t: -t.score)),
         columns=_columns(judgment, seen, chosen, wanted),
-        edges=(*judgment.edges, *_edges(ranked, added, tables)),
+        edges=tuple(dict.fromkeys((*judgment.edges, *_edges(ranked, added, tables)))),
     )
 
 
@@ -108,7 +126,9 @@ def _columns(
     return tuple(sorted(moved, key=lambda c: -c.score))
 
 
-def _edges(ranked: Sequence[RankedTable], added: set[str], tables: Sequence[Table]) -> list[Edge]:
+def _edges(
+    ranked: Sequence[RankedTable], added: Collection[str], tables: Sequence[Table]
+) -> list[Edge]:
     """Declared relations between an added table and the other kept ones."""
     kept = {table.name for table in ranked if table.keep}
     return [

@@ -36,17 +36,20 @@ def decide(
     index_dir: Path | None,
     seek: Seek | None = None,
     columns: bool = True,
+    chosen: frozenset[str] = frozenset(),
 ) -> Judgment:
     """See `judge`."""
     match = matched(task, tables, without, index_dir, seek)
     scores = table_scores(match, without)
+    effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
+    wanted = chosen | frozenset(effect.add if effect else ())
     if history is not None and "co-occurrence" not in without:
-        scores = fuse.lifted(scores, match.index.canonical, history)
+        scores = fuse.lifted(scores, match.index.canonical, history, wanted)
     kept = cut.keep(scores, recall)
+    kept |= [name in wanted for name in match.index.canonical]
     if not without & fuse.GRAPH:
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
-    effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
     return explained.judgment(kept, effect, columns)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -34,6 +34,10 @@ WEIGHTS = {
 #: originals and 3 copies, and the half of that is on the safe side. Likeness from which a word of
 #: its name was said.
 COPY, SAID = 2.0, 0.9
+
+#: Tables that speak for those that past SQL uses with them, the strongest; how loud one speaks that
+#: a model chose or a rule added, at least; and how far a table that is always used with one is lifted.
+SPEAKERS, WANTED, LIFT = 5, 0.5, 0.6
 
 #: Channels without which keys say nothing about tables, and features of routing by first scores.
 GRAPH = frozenset({"neighbour", "key"})
@@ -105,13 +109,20 @@ def _log_odds(chances: Floats) -> Floats:
     return made
 
 
-def lifted(scores: Floats, names: Sequence[str], history: History) -> Floats:
-    """Lift tables that past SQL uses beside the strongest ones."""
+def lifted(
+    scores: Floats, names: Sequence[str], history: History, wanted: Collection[str] = ()
+) -> Floats:
+    """Lift tables that past SQL uses beside the strongest ones, and beside those that are wanted
+    for another reason than their score."""
     number = {name: at for at, name in enumerate(names)}
+    best = [int(at) for at in np.argsort(-scores, kind="stable")[:SPEAKERS]]
+    voices = {at: float(scores[at]) for at in best}
+    for at in (number[name] for name in wanted if name in number):
+        voices[at] = max(float(scores[at]), WANTED)
     made = scores.copy()
-    for at in np.argsort(-scores, kind="stable")[:5]:
+    for at, voice in voices.items():
         for other, share in history.cooccurrence(names[at]).items():
             if other in number:
                 to = number[other]
-                made[to] = max(made[to], 1 - (1 - made[to]) * (1 - 0.6 * share * scores[at]))
+                made[to] = max(made[to], 1 - (1 - made[to]) * (1 - LIFT * share * voice))
     return made

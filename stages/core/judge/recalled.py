@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from stages.core.judge.history import BoundHistory
@@ -24,13 +24,24 @@ PULL = 0.5
 """How much of the distance to certainty a column gains that every past statement uses."""
 
 
-def recalled(found: Judgment, history: BoundHistory) -> Judgment:
+def recalled(found: Judgment, history: BoundHistory, wanted: Collection[str] = ()) -> Judgment:
     """The judgment with co-occurrence among the evidence, and the columns in use lifted.
 
     Tables keep their scores and their rank, which the judge has set already; columns are
     added and raised, never lowered.
+
+    Args:
+        found: What the judge said with this history.
+        history: Past SQL over the catalog.
+        wanted: Tables that speak whatever their score: a model chose or a rule added them.
     """
     strong = [table for table in found.tables if table.score >= STRONG][:MOST_STRONG]
+    loud = {table.name for table in strong}
+    strong += [
+        replace(table, score=max(table.score, STRONG))
+        for table in found.tables
+        if table.name in wanted and table.name not in loud
+    ]
     beside = {table.name: history.cooccurrence(table.name) for table in strong}
     tables = tuple(_table(table, strong, beside) for table in found.tables)
     columns = {(column.table, column.name): column for column in found.columns}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ def judge(
     index_dir: Path | None = None,
     seek: Seek | None = None,
     columns: bool = True,
+    chosen: Collection[str] = (),
 ) -> Judgment:
     """Rank all tables and columns for one task, with evidence, and say which to keep.
 
@@ -37,15 +38,12 @@ def judge(
         index_dir: Where indexes are kept between processes; None keeps none.
         seek: Looks up the question's words in the data; None leaves it at the values of the lines.
         columns: Whether columns and relations are wanted; tables alone take half the time.
+        chosen: Tables that a model chose, to be kept.
 
     Raises:
         ValueError: ``recall`` is outside 0…1 or ``without`` names no channel.
     """
-    if not 0 <= recall <= 1:
-        raise ValueError(f"recall is a share from 0 to 1, not {recall}")
-    unknown = sorted(set(without) - set(CHANNELS))
-    if unknown:
-        raise ValueError(f"no such channel: {', '.join(unknown)}; there are {', '.join(CHANNELS)}")
+    _check(recall, without)
     if not tables:
         return Judgment((), (), ())
     from stages.core.judge.engine import decide
@@ -60,4 +58,13 @@ def judge(
         index_dir=index_dir,
         seek=seek,
         columns=columns,
+        chosen=frozenset(chosen),
     )
+
+
+def _check(recall: float, without: Sequence[str]) -> None:
+    if not 0 <= recall <= 1:
+        raise ValueError(f"recall is a share from 0 to 1, not {recall}")
+    unknown = sorted(set(without) - set(CHANNELS))
+    if unknown:
+        raise ValueError(f"no such channel: {', '.join(unknown)}; there are {', '.join(CHANNELS)}")

@@ -89,13 +89,6 @@ class Relations:
             found.setdefault(frozenset((edge.left, edge.right)), []).append(edge)
         return found
 
-    @cached_property
-    def keyed(self) -> frozenset[str]:
-        """Tables that a declared key starts from or leads to."""
-        return frozenset(
-            name for e in self.graph.edges if e.how == "declared" for name in (e.left, e.right)
-        )
-
     def alike(self, left: str, right: str) -> bool:
         """Whether two tables are parts of one: the same columns, and names alike but for digits."""
         return self._group[left] == self._group[right]

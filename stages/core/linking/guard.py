@@ -2,8 +2,9 @@
 
 Seed 004, 5.4: unselected candidate columns that share a name with a selected one, all of
 them if fewer than 20, else none. Here declared keys come first, then shared values, and
-equal names only between tables that neither joins (DESIGN 10); the seed's fixed reason
-stands on equal names alone. The keys between two chosen tables are always added.
+equal names only between two tables that neither joins to each other (DESIGN 10), whatever
+else they are joined to; the seed's fixed reason stands on equal names alone. The keys
+between two chosen tables are always added.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Guard:
         Every kind looks at the choice as it came, so that what one adds draws in no more.
         """
         found = [list(columns) for columns in self._outer(picked)]
+        alike = self._same_names(picked)
+        found.append([(*unit, SAME_NAME) for unit in alike if alike[unit]])
         added = self.inner(picked)
         notes: list[str] = []
         for kind, columns in zip(KINDS, found, strict=True):
@@ -82,8 +85,10 @@ class Guard:
                 for table, name, pick in columns
                 if not picked.covers(table, name)
             }
-            if self._limit is not None and len(new) >= self._limit:
-                notes.append(f"{len(new)} columns join by {kind}: too many to add unasked")
+            # The seed counts all columns of equal name, also those that a key joins.
+            count = len(alike) if kind == KINDS[-1] else len(new)
+            if new and self._limit is not None and count >= self._limit:
+                notes.append(f"{count} columns join by {kind}: too many to add unasked")
                 continue
             added += picked.add_all((*unit, pick) for unit, pick in new.items())
         return added, notes
@@ -110,11 +115,7 @@ class Guard:
                     yield table, column, pick
 
     def _outer(self, picked: Picked) -> tuple[Iterator[tuple[str, str, Pick]], ...]:
-        return (
-            self._other_ends(picked, "declared"),
-            self._other_ends(picked, "value"),
-            self._same_names(picked),
-        )
+        return (self._other_ends(picked, "declared"), self._other_ends(picked, "value"))
 
     def _other_ends(self, picked: Picked, how: str) -> Iterator[tuple[str, str, Pick]]:
         """Candidate columns at the other end of a relation from a chosen column."""
@@ -135,27 +136,27 @@ class Guard:
                     ):
                         yield other, there, pick
 
-    def _same_names(self, picked: Picked) -> Iterator[tuple[str, str, Pick]]:
-        """Candidate columns that have the name of a chosen column of another table."""
+    def _same_names(self, picked: Picked) -> dict[Unit, bool]:
+        """Candidate columns that have the name of a chosen column of another table, and whether
+        that name is all that could join the two tables."""
         holders: dict[str, list[str]] = {}
         for table, name in picked:
             holders.setdefault(name.casefold(), []).append(table)
+        found: dict[Unit, bool] = {}
         for table, columns in self._candidates.items():
             for name in columns:
-                others = holders.get(name.casefold(), ())
-                if any(self._unjoined(table, other) for other in others) and self._open(
-                    picked, table, name
-                ):
-                    yield table, name, SAME_NAME
+                others = [
+                    other
+                    for other in holders.get(name.casefold(), ())
+                    if other != table and not self._relations.alike(table, other)
+                ]
+                if others and self._open(picked, table, name):
+                    found[table, name] = any(self._unjoined(table, other) for other in others)
+        return found
 
     def _unjoined(self, table: str, other: str) -> bool:
         """Whether equal names are all that could join two tables."""
-        relations = self._relations
-        if table == other or relations.alike(table, other):
-            return False
-        if table in relations.keyed and other in relations.keyed:
-            return False
-        edges = relations.by_pair.get(frozenset((table, other)), ())
+        edges = self._relations.by_pair.get(frozenset((table, other)), ())
         return all(edge.how == "name" for edge in edges)
 
     def _open(self, picked: Picked, table: str, column: str) -> bool:
