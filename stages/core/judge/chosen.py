@@ -141,7 +141,8 @@ def _edges(
         )
         for table in tables
         for key in table.get("foreign_keys", [])
-        if {table["name"], key["ref_table"]} <= kept and added & {table["name"], key["ref_table"]}
+        if {table["name"], key["ref_table"]} <= kept
+        and {table["name"], key["ref_table"]} & set(added)
     ]
 
 
