@@ -1,8 +1,8 @@
 """Which encoding a text file is in, told from samples of its bytes.
 
 A byte order mark decides; then NUL bytes on one parity (UTF-16 without a mark); then strict
-trial decoding: UTF-8 first, then the legacy encodings that decode strictly, the one whose
-characters are the most ordinary winning. A guess is always said in a warning.
+trial decoding: UTF-8 first, then the legacy encodings that decode strictly, ranked by chardet;
+where it cannot tell, the commonest wins. A guess is always said in a warning.
 """
 
 from __future__ import annotations
@@ -22,8 +22,19 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _STRUCTURE = ",;\t|\n[{"  # what a data file has at least one of
-_LEGACY = ("gb18030", "big5", "cp1252")
-_LOOK = 1 << 16  # bytes of each sample that legacy encodings are weighed on
+_WIDE = {"gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949"}
+_CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866")
+_LATIN = ("cp1250", "iso8859-2", "cp1254", "cp1257")
+_LEGACY = (*_WIDE, *_CYRILLIC, *_LATIN, "cp1252", "cp1253", "cp1255", "cp1256", "cp874")
+_USUAL = ("cp1252", "cp1250", "koi8-r")  # taken where another reads the same text
+_SPELT = {"big5hkscs": "big5", "cp949": "euc_kr", "cp932": "shift_jis", "euc_jis_2004": "euc_jp"}
+_CLEARLY = 1.35  # how much likelier one is where it is no matter of chance
+_CERTAIN = 0.06  # from where on chardet is right also on short text
+_CONTROLS = frozenset(
+    bytes([code]) for code in {*range(0x80, 0xA0)} - {0x80, 0x85, *range(0x91, 0x9A)}
+)
+_RUSSIAN = "ОЕАИНТСРВЛКМДПУЯЫЬГЗБЧЙХЖШЮЦЩЭФЪЁ"  # by how often they occur
+_LOOK = 1 << 16  # bytes that legacy encodings are weighed on
 
 
 @dataclass(frozen=True)
@@ -151,45 +162,71 @@ def _unmarked_utf16(head: bytes) -> str:
 
 def _legacy(parts: Sequence[bytes], whole: bool) -> Encoding:
     """The likeliest encoding of bytes that are not UTF-8 throughout."""
-    data = b"\n".join(part[:_LOOK] for part in parts)
-    if not _high(data):  # the broken bytes lie deeper in the samples
-        data = b"\n".join(parts)
+    data = _telling(parts)
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     if broken * 10 <= sum(1 for char in text if char >= "\x80" and char != "\ufffd"):
         return Encoding("utf-8", 0, "replace", "some bytes are not UTF-8; they are read as U+FFFD")
-    able = [name for name in _LEGACY[:2] if _all_decode(name, parts, whole)]
-    weights = {name: _ordinary(data.decode(name, "replace")) for name in able}
-    weights["cp1252"] = _lonely(data)
-    name = max(weights, key=lambda name: weights[name])
-    errors = "strict" if name in able else "replace"
-    return Encoding(name, 0, errors, f"not UTF-8; read as {name}, a guess")
+    able = [(name, weight) for name, weight in _ranked(data) if _all_decode(name, parts, whole)]
+    name, other = _likeliest(able, data) if able else ("cp1252", "")
+    errors = "strict" if able else "replace"
+    doubt = f"; it may be {other} (--encoding {other})" if other else ""
+    return Encoding(name, 0, errors, f"not UTF-8; read as {name}, a guess{doubt}")
 
 
-def _high(data: bytes) -> bytes:
-    """The bytes above ASCII."""
-    return data.translate(None, bytes(range(128)))
+def _telling(parts: Sequence[bytes]) -> bytes:
+    """The samples, or of large ones the lines that hold bytes above ASCII, as many as are
+    weighed."""
+    if sum(map(len, parts)) <= _LOOK:
+        return b"\n".join(parts)
+    lines = [line for part in parts for line in part.splitlines() if not line.isascii()]
+    return b"\n".join(lines)[:_LOOK]
 
 
-def _ordinary(text: str) -> float:
-    """Share of the characters above ASCII that stand in the first, commonest planes of
-    GB 2312 (rows 16–55) or Big5 (A4–C6), or are full-width punctuation."""
-    chars = [char for char in text if char >= "\x80"]
-    return sum(map(_common, chars)) / len(chars) if chars else 0.0
+def _ranked(data: bytes) -> list[tuple[str, float]]:
+    """The legacy encodings, the likeliest first, and how likely each is as chardet has it."""
+    import chardet
+
+    wanted = set(_LEGACY) - (_WIDE if _stands_alone(data) else set())
+    found = chardet.detect_all(
+        data, ignore_threshold=True, compat_names=False, include_encodings=wanted
+    )
+    ranked = [
+        (str(item["encoding"]), float(item["confidence"])) for item in found if item["encoding"]
+    ]
+    if ranked and ranked[0][1] < _CERTAIN:
+        capitals = [name for name in _CYRILLIC if _in_capitals(data, name)]
+        ranked.sort(key=lambda item: item[0] not in capitals)
+    return ranked
 
 
-def _common(char: str) -> bool:
-    """Whether a character is everyday Chinese, simplified or traditional."""
-    if "\u3000" <= char <= "\u303f" or "\uff00" <= char <= "\uff65":
-        return True
-    if not "\u4e00" <= char <= "\u9fff":
+def _likeliest(ranked: Sequence[tuple[str, float]], data: bytes) -> tuple[str, str]:
+    """The encoding taken, and another that comes near and reads the text otherwise."""
+    best, weight = ranked[0]
+    weights = dict(ranked)
+    if best in _LATIN and weights.get("cp1252", 0.0) * _CLEARLY >= weight:
+        best, weight = "cp1252", weight
+    texts = {name: data.decode(name, "replace") for name, _ in ranked[:6]}
+    texts.setdefault(best, data.decode(best, "replace"))
+    usual = (name for name in _USUAL if texts.get(name) == texts[best])
+    best = next(usual, best)
+    near = (n for n, w in ranked[:6] if w * _CLEARLY >= weight and texts[n] != texts[best])
+    return _SPELT.get(best, best), next((_SPELT.get(name, name) for name in near), "")
+
+
+def _stands_alone(data: bytes) -> bool:
+    """Whether each byte above ASCII stands alone between ASCII bytes, as the accented letters
+    and signs of Western European text do and the bytes of wide characters do not."""
+    runs = re.findall(rb"[\x80-\xff]+", data)
+    return all(len(run) == 1 and run not in _CONTROLS for run in runs)
+
+
+def _in_capitals(data: bytes, name: str) -> bool:
+    """Whether an encoding makes common Russian capitals of all bytes above ASCII: two
+    encodings swap the cases, and models are made of small letters."""
+    text = data.decode(name, "replace")
+    letters = [char for char in text if char >= "\x80"]
+    mixed = re.search("[A-Za-z][\x80-\uffff]|[\x80-\uffff][A-Za-z]", text)
+    if mixed or len(set(letters)) < 4 or not all(char in _RUSSIAN for char in letters):
         return False
-    simple, full = char.encode("gb2312", "ignore"), char.encode("big5", "ignore")
-    return (simple[:1] >= b"\xb0" and simple[:1] <= b"\xd7") or b"\xa4" <= full[:1] <= b"\xc6"
-
-
-def _lonely(data: bytes) -> float:
-    """Share of the bytes above ASCII that stand alone between ASCII bytes, as the accented
-    letters of Western European text do and the byte pairs of Chinese do not."""
-    runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", data)]
-    return runs.count(1) / sum(runs) if runs else 0.0
+    return sum(map(_RUSSIAN.index, letters)) <= 10 * len(letters)
