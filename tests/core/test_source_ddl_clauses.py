@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stages.core.catalog import ddl
 from stages.core.catalog.raw import ScanOptions
@@ -290,3 +292,15 @@ def test_an_encoding_that_is_a_guess_is_told(tmp_path):
     assert result.catalog["warnings"] == ["not UTF-8; read as gb18030, a guess"]
     result = ddl.catalog_of(path, ScanOptions(encoding="gbk"))
     assert (result.tables[0]["name"], result.catalog.get("warnings")) == ("作者", None)
+
+
+@given(st.sampled_from([text for text, _, _ in TABLES]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_damaged_text_never_ends_in_a_traceback(text, data):
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(text)))
+        cut = data.draw(st.integers(0, 20))
+        text = (
+            text[:at] + data.draw(st.text("()'\"`[];,.<>\n\\$/* -", max_size=2)) + text[at + cut :]
+        )
+    ddl.read(text)

@@ -162,10 +162,10 @@ def _take(
     tree, used = _parsed(statement, dialects)
     raw = None
     reason = used if tree is None else note(tree, used, tables)
-    if tree is None and clauses is not None:
+    if reason and clauses is not None:
         raw = ddl_recovery.make(statement.text, clauses, dialects, tables)
         reason = reason if raw is None else ""
-    elif clauses is not None and not reason:
+    elif clauses is not None:
         raw = find(*_place(clauses.path), tables)
         if raw is not None:
             ddl_recovery.complete(raw, clauses, dialects)
@@ -206,7 +206,9 @@ def _parsed(statement: Statement, dialects: list[str]) -> tuple[exp.Expr | None,
     """The statement's tree and the dialect that read it; or None and why no dialect could."""
     import sqlglot
     from sqlglot import exp
-    from sqlglot.errors import ErrorLevel, SqlglotError
+    from sqlglot.errors import ErrorLevel
+
+    from stages.core.catalog.ddl_tables import ODD
 
     if len(statement.text) > LONGEST:
         return None, f"a statement of more than {LONGEST >> 20} million characters"
@@ -214,7 +216,7 @@ def _parsed(statement: Statement, dialects: list[str]) -> tuple[exp.Expr | None,
     for name in dialects:
         try:
             trees = sqlglot.parse(statement.text, read=name, error_level=ErrorLevel.IMMEDIATE)
-        except (SqlglotError, ValueError, RecursionError, AttributeError, TypeError) as error:
+        except ODD as error:
             where = getattr(error, "errors", None) or [{}]
             column = where[0].get("line"), where[0].get("col")
             reason = "cannot be parsed"

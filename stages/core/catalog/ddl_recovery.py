@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from stages.core.catalog.ddl_clauses import Clauses
 from stages.core.catalog.ddl_columns import ColumnPart
-from stages.core.catalog.ddl_tables import Tables, find, mark, put, query_columns, type_of
+from stages.core.catalog.ddl_tables import ODD, Tables, find, mark, put, query_columns, type_of
 from stages.core.catalog.ddl_tokens import tokens
 from stages.core.catalog.raw import RawTable
 from stages.core.catalog.schemas import key
 from stages.core.catalog.types import duckdb_type
 from stages.core.records import Column
 
-ODD = (SqlglotError, ValueError, RecursionError, AttributeError, TypeError)
-"""What sqlglot raises on text that it cannot read."""
 _TAILS = ("WITH", "REFRESH", "COMMENT", "GO", "END")
 """Words that end the query of a view where it does not parse as a whole."""
 
@@ -48,7 +46,8 @@ def make(text: str, clauses: Clauses, dialects: list[str], tables: Tables) -> Ra
     if clauses.query:
         query = _query(text[clauses.query :], dialects)
         if query is not None:
-            query_columns(raw, query, tables)
+            with suppress(*ODD):
+                query_columns(raw, query, tables)
     mark(raw)
     put(tables, schema, raw)
     return find(schema, raw.name, tables)

@@ -13,6 +13,8 @@ from stages.core.catalog.schemas import key
 from stages.core.catalog.types import duckdb_type
 from stages.core.records import Column, ForeignKey
 
+ODD = (SqlglotError, ValueError, RecursionError, AttributeError, TypeError, KeyError, IndexError)
+"""What sqlglot raises on text that it cannot read, or write again."""
 Tables = dict[tuple[str, str], tuple[str, RawTable]]
 
 
@@ -27,9 +29,12 @@ def note(tree: exp.Expr, dialect: str, tables: Tables) -> str:
     Returns:
         Why it could not be taken up; empty where it could, or where it says nothing of tables.
     """
-    if isinstance(tree, exp.Create):
-        return _create(tree, dialect, tables)
-    return _comment(tree, tables)
+    try:
+        if isinstance(tree, exp.Create):
+            return _create(tree, dialect, tables)
+        return _comment(tree, tables)
+    except ODD:
+        return "cannot be parsed"
 
 
 def _place(node: exp.Expr | None) -> tuple[str, str]:
@@ -158,7 +163,7 @@ def type_of(kind: Any, declared: str, dialect: str) -> str:
         return "VARCHAR"
     try:
         exact = _exact(kind.sql(dialect="duckdb"))
-    except (SqlglotError, ValueError):
+    except ODD:
         exact = ""
     return exact or duckdb_type(declared, dialect)
 
