@@ -17,9 +17,9 @@ from typing import Any
 import click
 
 from stages.core.errors import MissingSection
-from stages.core.records import Pin, Table, Task
+from stages.core.records import Table, Task
 from stages.core.sections import section
-from stages.core.selection import focused, linked, listed, named, superset, voted
+from stages.core.selection import focused, linked, listed, named, pinned, superset, voted
 from stages.core.stage import Stage
 
 DECIDERS = ("vote", "refine", "prune", "link")
@@ -51,7 +51,7 @@ def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> 
     known = [table["name"] for table in tables]
     sections = _sections(task, by)
     full, names = _levels(sections, known)
-    pins, notes = _pins(task.get("pin", {}), tables)
+    pins, notes = pinned(task.get("pin", {}), tables)
     always = {table["name"] for table in tables if table.get("always_keep", False)}
     full = (full | always | pins["keep"]) - pins["fold"]
     names -= full | pins["fold"]
@@ -103,34 +103,6 @@ def _levels(
     kept = set(superset(sections["prune"])) if "prune" in sections else set()
     full = set().union(*picks) if picks else kept
     return full & set(known), (kept - full) & set(known)
-
-
-def _pins(pin: Pin, tables: Sequence[Table]) -> tuple[dict[str, set[str]], list[str]]:
-    """The pinned tables by canonical name, and notes on pins that are not to be followed.
-
-    A pin is written by hand: it may name a table by an alias or in another case, as long as
-    that is one table. A table both kept and folded is kept.
-    """
-    exact = {table["name"]: table["name"] for table in tables}
-    loose: dict[str, set[str]] = {}
-    for table in tables:
-        for name in (table["name"], *table.get("aliases", ())):
-            loose.setdefault(name.casefold(), set()).add(table["name"])
-    notes: list[str] = []
-    found: dict[str, set[str]] = {"keep": set(), "fold": set()}
-    for kind, wanted in (("keep", pin.get("keep", [])), ("fold", pin.get("fold", []))):
-        for name in wanted:
-            alike = {exact[name]} if name in exact else loose.get(name.casefold(), set())
-            if len(alike) == 1:
-                found[kind] |= alike
-            else:
-                why = "several tables are called" if alike else "no table is called"
-                notes.append(f"pin {kind}: {why} {listed([name])}")
-    both = found["keep"] & found["fold"]
-    if both:
-        notes.append(f"pinned both ways, so kept: {listed(sorted(both))}")
-        found["fold"] -= both
-    return found, notes
 
 
 def _unknown(sections: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> list[str]:

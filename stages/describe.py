@@ -23,7 +23,7 @@ from stages.core.stage import Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
-    from stages.core.context.budget import Form
+    from stages.core.context.budget import Fitted, Form
     from stages.core.context.view import Page
 
 FORMATS = ("context", "ddl", "json")
@@ -64,33 +64,30 @@ def describe(
     """
     from stages.core.context.budget import fit
     from stages.core.context.view import views
-    from stages.core.context.words import given_up
 
     empty = _page(task, catalog, budget, tool, skip_knowledge, lang)
     page = replace(empty, tables=views(task, tables, columns))
     writer = _form(form)
     tokens_all = _tokens_all(page, tables, writer)
     fitted = fit(page, writer)
-    notes = _notes(task, budget, fitted.tokens)
-    meta = {
-        "lang": page.lang,
-        "from": _sources(skip_knowledge, columns, budget),
-        **_options(tool, skip_knowledge, columns, budget),
-    }
     return {
         "text": fitted.text,
         "format": form,
         "tokens": fitted.tokens,
         "tokens_all": tokens_all,
         "tables": {level: len(page.at(level)) for level in ("full", "names", "line")},
-        **_shortfall(given_up(fitted.page, named=True), fitted.tokens - budget if budget else 0),
-        **({"notes": notes} if notes else {}),
-        "meta": meta,
+        **_shortfall(fitted, budget),
+        **_notes(task, budget, fitted.tokens),
+        "meta": {
+            "lang": page.lang,
+            "from": _sources(skip_knowledge, columns, budget),
+            **_options(tool, skip_knowledge, columns, budget),
+        },
     }
 
 
-def _notes(task: Task, budget: int, tokens: int) -> list[str]:
-    """What is otherwise than the caller may think."""
+def _notes(task: Task, budget: int, tokens: int) -> dict[str, Any]:
+    """What is otherwise than the caller may think, where anything is."""
     notes = []
     if section(task, "collapse") is None:
         notes.append("not collapsed; every table is in full, until `winnow collapse` has run")
@@ -99,11 +96,15 @@ def _notes(task: Task, budget: int, tokens: int) -> list[str]:
             f"over the budget of {budget} tokens; {tokens - budget} too many, as names are never "
             "left out: fold more tables, or raise --budget"
         )
-    return notes
+    return {"notes": notes} if notes else {}
 
 
-def _shortfall(lost: list[str], over: int) -> dict[str, Any]:
+def _shortfall(fitted: Fitted, budget: int) -> dict[str, Any]:
     """What the budget cost, where it cost anything."""
+    from stages.core.context.words import given_up
+
+    lost = given_up(fitted.page, named=True)
+    over = fitted.tokens - budget if budget else 0
     return {**({"gave_up": lost} if lost else {}), **({"over_budget": over} if over > 0 else {})}
 
 

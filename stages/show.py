@@ -45,7 +45,10 @@ def show(files: tuple[str, ...], task_id: str | None, table: str | None, quiet: 
         raise DataError(
             f"no task {task_id}", place=lines.name, hint="`winnow show FILE` lists them"
         )
+    for problem in book.odd(lines, task_id):
+        diagnostics.warn(problem)
     _print(why.why(lines, table, task_id) if table else overview.overview(lines, task_id))
+    diagnostics.finish()
 
 
 def _print(parts: Iterable[object]) -> None:

@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from stages.core import schema
+from stages.core import edits, schema
 from stages.core.errors import DataError, LineError, WinnowError
 from stages.core.records import Catalog, Table, Task
 
@@ -265,6 +265,7 @@ class Library:
         except LineError as error:
             yield self._broken(error, raw)
             return
+        edits.tell(line.record, line.kind, line.place)
         if line.kind == "task":
             self.open = None
             yield line

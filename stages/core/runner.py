@@ -12,6 +12,7 @@ from stages.core import diagnostics
 from stages.core.errors import DataError, MissingSection, WinnowError
 from stages.core.lines import Asked, Broken, Item, Output, Shelf, dump
 from stages.core.sections import Check, seal, section, with_section
+from stages.core.selection import conflicts
 from stages.core.stage import Stage
 
 if TYPE_CHECKING:
@@ -111,7 +112,22 @@ def prepared(plan: Plan, asked: Asked) -> bytes | None:
         plan.lacking.append(error)
         return asked.line.raw + b"\n"
     plan.ready += 1
+    _say_conflicts(plan.stage, asked)
     return None
+
+
+def _say_conflicts(stage: Stage, asked: Asked) -> None:
+    """Warn of what a section that the stage reads says in two ways."""
+    for name in (*stage.needs, *stage.needs_any, *stage.uses):
+        found = section(asked.task, name)
+        for text in conflicts(name, found, asked.tables) if found else ():
+            diagnostics.warn(_told(text, asked))
+
+
+def _told(text: str, asked: Asked) -> WinnowError:
+    """A note as a warning on the task; what stands before its semicolon is its kind."""
+    what, _, hint = text.partition("; ")
+    return WinnowError(what, place=_place(asked), hint=hint)
 
 
 def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
@@ -143,8 +159,7 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
         # A provider that is away fails every task alike: one line says it for all.
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)
     for text in done.get("notes", ()):
-        what, _, more = str(text).partition("; ")
-        diagnostics.warn(WinnowError(what, place=_place(asked), hint=more))
+        diagnostics.warn(_told(str(text), asked))
     _summarise(plan, asked, done)
     return dump(with_section(asked.task, plan.stage.name, done))
 

@@ -41,6 +41,13 @@ def exists(name: str) -> bool:
 
 
 @cache
+def sections() -> tuple[str, ...]:
+    """Names of the sections that stages add to a task, by their schemas."""
+    names = (path.name.partition(".")[0] for path in folder().glob("*.schema.json"))
+    return tuple(sorted(set(names) - {*LINES, *FILES, "meta"}))
+
+
+@cache
 def load(name: str) -> dict[str, Any]:
     """The schema document called ``name`` (``vote``, ``table``…), as it is written."""
     return cast("dict[str, Any]", orjson.loads((folder() / f"{name}.schema.json").read_bytes()))
@@ -114,6 +121,11 @@ def check(
         raise LineError(
             explain(record, name, strict, within), place=place, hint=hint or f"see {seen(name)}"
         )
+
+
+def fits(record: Any, name: str) -> bool:
+    """Whether a section is one that its stage could have written, unknown keys aside."""
+    return bool(_validator(name, False).is_valid(record))
 
 
 def seen(name: str) -> str:

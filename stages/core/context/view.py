@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 from stages.core.lang import Lang
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
 from stages.core.sections import section
-from stages.core.selection import focused, relevance, superset
+from stages.core.selection import focused, relevance, shown_at, superset
 
 Level: TypeAlias = Literal["full", "names", "line"]
 
@@ -97,8 +97,7 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
             there is none those of the superset, where there is none all. ``superset``:
             those of the superset. ``all``: all columns. What is not shown is named.
     """
-    shown: Mapping[str, Sequence[str]] = (section(task, "collapse") or {}).get("shown", {})
-    levels = {name: level for level in ("names", "line") for name in shown.get(level, ())}
+    levels = shown_at(section(task, "collapse") or {})
     refine, prune = section(task, "refine"), section(task, "prune")
     refined = focused(refine) if refine is not None else {}
     wide = superset(prune) if prune is not None else {}

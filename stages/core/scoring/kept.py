@@ -3,7 +3,7 @@
 | section | tables kept | columns kept | rank |
 |---|---|---|---|
 | link | ``keep`` | ``keep`` | as listed |
-| vote | ``relevant_tables`` | all of a kept table | none |
+| vote | all that it does not skip | all of a kept table | none |
 | collapse | full or by column names | all of a kept table | none |
 | prune | those it lists | those it lists | none |
 | refine | those it lists | those it lists | none |
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stages.core.errors import DataError
+from stages.core.selection import named, shown_at, voted
 
 CHANNELS = ("name", "description", "glossary", "value", "key", "neighbour")
 """Kinds of evidence that a needed table could have had; the others are the user's own."""
@@ -76,15 +77,15 @@ def _in_words(table: Mapping[str, Any], rank: int) -> str:
 
 
 def _vote(section: Mapping[str, Any]) -> Kept:
-    reasons = section.get("reasons", {})
-    return Kept(
-        frozenset([*section["relevant_tables"], *section.get("always_keep", [])]), evidence=reasons
-    )
+    if "relevant_tables" not in section:
+        raise KeyError("relevant_tables")
+    tables = voted(section, named("vote", section))
+    return Kept(frozenset(tables), evidence=section.get("reasons", {}))
 
 
 def _collapse(section: Mapping[str, Any]) -> Kept:
-    shown = section["shown"]
-    return Kept(frozenset([*shown["full"], *shown["names"]]))
+    levels = shown_at({"shown": section["shown"]})
+    return Kept(frozenset(name for name, level in levels.items() if level != "line"))
 
 
 def _listed(section: Mapping[str, Any]) -> Kept:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from stages.core import diagnostics
+from stages.core import diagnostics, schema
+from stages.core.errors import WinnowError
 from stages.core.lines import Asked, Broken, Library, Shelf
+from stages.core.selection import conflicts, pinned
 
 
 @dataclass
@@ -45,6 +47,25 @@ def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
         key: shelf for key, shelf in library.shelves.items() if shelf.line or shelf.tables
     }
     return book
+
+
+def odd(book: Book, task_id: str | None) -> Iterator[WinnowError]:
+    """What was edited by hand and is not to be followed, task by task: pins and verdicts.
+
+    Args:
+        book: The lines.
+        task_id: One task, or None for all.
+    """
+    for asked in book.tasks:
+        if task_id not in (None, asked.task["task_id"]):
+            continue
+        texts = pinned(asked.task.get("pin", {}), asked.tables)[1]
+        for name, section in sections_of(asked).items():
+            if schema.exists(name) and schema.fits(section, name):
+                texts += conflicts(name, section, asked.tables)
+        for text in texts:
+            what, _, hint = text.partition("; ")
+            yield WinnowError(what, place=asked.task["task_id"], hint=hint)
 
 
 NOT_SECTIONS = frozenset({"pin", "error"})
