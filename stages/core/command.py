@@ -109,7 +109,7 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
         else:
             plan.options = {**plan.options, **_model_keywords(stage, common)}
             run_now(plan, Library(last_wins=common["last_wins"]).read(inputs(common["files"])), out)
-        if not plan.seen and not diagnostics.exit_code():
+        if not plan.tasks and not diagnostics.exit_code():
             diagnostics.note("no task came in")
     diagnostics.finish()
     if diagnostics.exit_code():

@@ -35,10 +35,10 @@ class Plan:
         client: The model, or None for ``builtin``.
         database: Makes the live data of a catalog, where the stage wants it.
         dry: What the stage makes is thrown away, so nothing is said of it.
-        seen: Ids of the tasks that came.
+        tasks: Tasks that came; ``seen`` holds those of ``only``.
         ready: How many tasks had the sections that the stage needs.
         lacking: What the others lacked.
-        counts: The numbers of each section made.
+        counted: Sections made; ``counts`` is the sum of what the stage counts in them.
     """
 
     stage: Stage
@@ -49,18 +49,22 @@ class Plan:
     client: Client | None = None
     database: Callable[[Asked], Any] | None = None
     dry: bool = False
+    tasks: int = 0
     seen: set[str] = field(default_factory=set)
     ready: int = 0
     lacking: list[MissingSection] = field(default_factory=list)
-    counts: list[tuple[int, ...]] = field(default_factory=list)
+    counted: int = 0
+    counts: tuple[int, ...] = ()
 
 
 def chosen(plan: Plan, asked: Asked) -> bool:
     """Whether the stage works on this task, or passes it through as it is."""
     task = asked.task
-    plan.seen.add(task["task_id"])
-    if plan.only is not None and task["task_id"] not in plan.only:
-        return False
+    plan.tasks += 1
+    if plan.only is not None:
+        if task["task_id"] not in plan.only:
+            return False
+        plan.seen.add(task["task_id"])
     error = task.get("error")
     if error is not None and error["stage"] != plan.stage.name:
         return False
@@ -168,16 +172,17 @@ def _summarise(plan: Plan, asked: Asked, done: Mapping[str, Any]) -> None:
     """Say what is left of the first tasks; `totals` says it of all."""
     if plan.stage.counts is None or plan.dry:
         return
-    plan.counts.append(plan.stage.counts(done))
-    show = diagnostics.note if len(plan.counts) <= SUMMARIES_SHOWN else diagnostics.detail
-    show(f"{asked.task['task_id']}: {plan.stage.summary.format(*plan.counts[-1])}")
+    counts = plan.stage.counts(done)
+    plan.counted += 1
+    plan.counts = tuple(map(sum, zip(plan.counts or (0,) * len(counts), counts, strict=True)))
+    show = diagnostics.note if plan.counted <= SUMMARIES_SHOWN else diagnostics.detail
+    show(f"{asked.task['task_id']}: {plan.stage.summary.format(*counts)}")
 
 
 def totals(plan: Plan) -> None:
     """One line over all tasks, and one for every task id that was asked for and not met."""
-    if len(plan.counts) > SUMMARIES_SHOWN:
-        sums = [sum(column) for column in zip(*plan.counts, strict=True)]
-        diagnostics.note(f"{len(plan.counts)} tasks: {plan.stage.summary.format(*sums)}")
+    if plan.counted > SUMMARIES_SHOWN:
+        diagnostics.note(f"{plan.counted} tasks: {plan.stage.summary.format(*plan.counts)}")
     _say_lacking(plan)
     for name in sorted((plan.only or frozenset()) - plan.seen):
         diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))

@@ -87,13 +87,17 @@ def known_names(
     The longest name at a place counts; a name begins with a capital unless its kind is written
     small too.
     """
-    at = 0
+    low = [spelling.lower() for spelling, _, _ in found]
+    known = instances()
     made: list[tuple[int, int, tuple[str, ...]]] = []
+    at = 0
     while at < len(found):
         size = 1
         for longest in range(min(LONGEST, len(found) - at), 0, -1):
-            run = [spelling for spelling, _, _ in found[at : at + longest]]
-            kinds = _kinds(run)
+            named = known.get(" ".join(low[at : at + longest]))
+            kinds = (
+                _written(named, [word for word, _, _ in found[at : at + longest]]) if named else ()
+            )
             if kinds:
                 made.append((at, longest, kinds))
                 size = longest
@@ -102,9 +106,8 @@ def known_names(
     return tuple(made)
 
 
-def _kinds(run: Sequence[str]) -> tuple[str, ...]:
-    """The kinds of thing that a run of words names."""
-    kinds = instances().get(" ".join(run).lower(), ())
+def _written(kinds: tuple[str, ...], run: Sequence[str]) -> tuple[str, ...]:
+    """Those of the kinds that a run of words names as it is written."""
     if run[0][0].isupper():
         return kinds
     if " ".join(run) in EVERYDAY:

@@ -16,6 +16,8 @@ SOFT = 0.8
 #: Likeness of the ways a term can stand for a word; the fused model weighs their sums.
 ABBREVIATION, PREFIX, PART, INITIALS, PAIR, JOINED = 0.7, 0.55, 0.6, 0.8, 0.6, 0.75
 _LONGEST_SHORT = 6
+#: Terms of questions whose expansion is remembered: numbers and names never end.
+MOST_REMEMBERED = 20_000
 #: Usual shortenings that no rule of letters gives, by stem.
 _USUAL = {
     words.stem(word): tuple(short.split())
@@ -198,6 +200,8 @@ def _of_term(term: str, text: str, known: Vocabulary, soft: bool) -> tuple[tuple
     """Terms of the catalog like one term of a unit."""
     key = (term, text, soft)
     if key not in known.memory:
+        if len(known.memory) >= MOST_REMEMBERED:
+            known.memory.clear()
         found: dict[int, float] = {}
         for other, likeness in _variants(term, text, known, soft):
             number = known.number.get(other)

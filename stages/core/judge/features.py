@@ -18,6 +18,9 @@ from stages.core.judge.words import compact
 
 #: Likeness from which a match is the word itself and no variant; from which it says anything.
 EXACT, LEAST = 0.99, 0.6
+#: Features that are also given as a share of the best and as a rank; values that are few.
+COMPARED = ("tname_cover", "cname_cover", "any_cover", "share", "column_best", "name_complete")
+FEW = 40
 
 
 def table_features(match: Match) -> dict[str, Floats]:
@@ -47,17 +50,28 @@ def table_features(match: Match) -> dict[str, Floats]:
     made |= _group(match)
     made |= _asked(match)
     made |= _parts(match)
-    for name in (
-        "tname_cover",
-        "cname_cover",
-        "any_cover",
-        "share",
-        "column_best",
-        "name_complete",
+    compared = np.stack([made[name] for name in COMPARED])
+    for name, shares, ranks in zip(
+        COMPARED, _shares_of_best(compared), _ranks_of(compared), strict=True
     ):
-        made[f"{name}_rel"] = share_of_best(made[name])
-        made[f"{name}_rank"] = rank_of(made[name])
+        made[f"{name}_rel"], made[f"{name}_rank"] = shares, ranks
     return {name: np.asarray(values, dtype=np.float32) for name, values in made.items()}
+
+
+def _shares_of_best(rows: Floats) -> Floats:
+    """`share_of_best` of each row."""
+    top = rows.max(axis=1, initial=0.0, keepdims=True)
+    made: Floats = rows / np.where(top > 0, top, 1.0)
+    return made
+
+
+def _ranks_of(rows: Floats) -> Floats:
+    """`rank_of` each row; many values are sorted, few are compared with each other."""
+    if rows.shape[1] > FEW:
+        return np.stack([rank_of(row) for row in rows])
+    better = (rows[:, None, :] > rows[:, :, None]).sum(axis=2)
+    made: Floats = np.log1p(better).astype(np.float32)
+    return made
 
 
 def share_of_best(values: Floats) -> Floats:

@@ -20,6 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from stages.core.judge.graph import alike, gain
+from stages.core.judge.index import Index
 from stages.core.judge.match import Match
 from stages.core.judge.postings import Floats, Ints
 
@@ -90,17 +91,26 @@ class Around:
 
 def around(match: Match, places: Ints) -> Around:
     """What candidates (by place) say."""
-    index, tables = match.index, match.candidates[places]
+    index = match.index
     local = {int(place): at for at, place in enumerate(places)}
-    joined = np.array([np.isin(tables, index.near[at]) for at in tables], dtype=bool)
+    # What holds of a set whatever is asked is worked out once, for tables in catalog order.
+    order = np.argsort(places)
+    rank = np.ix_(np.argsort(order), np.argsort(order))
+    tables = match.candidates[places[order]]
     return Around(
-        gain(match, tables).astype(np.float32),
-        joined.reshape(len(tables), len(tables)),
-        alike(index, tables) >= ALIKE,
+        gain(match, match.candidates[places]).astype(np.float32),
+        index.remember("joined", tables, lambda: _joined(index, tables))[rank],
+        (alike(index, tables) >= ALIKE)[rank],
         _holders(match, match.spelled, local),
         _holders(match, match.exact, local),
         len(index.names),
     )
+
+
+def _joined(index: Index, tables: Ints) -> Flags:
+    """Whether a key joins two of these tables, bool [n, n]."""
+    rows = [np.isin(tables, index.near[at]) for at in tables]
+    return np.array(rows, dtype=bool).reshape(len(tables), len(tables))
 
 
 def _holders(match: Match, hits: Mapping[int, str], local: Mapping[int, int]) -> Flags:
@@ -141,9 +151,8 @@ def features(logits: Floats, near: Around) -> Floats:
     bounded = np.clip(logits, -MOST_LOGIT, MOST_LOGIT)
     lowest = np.where(inside, bounded, np.inf).min(axis=1)
     highest_out = np.where(inside, -MOST_LOGIT, bounded).max(axis=1)
-    parts = _parts(inside, near.joined)
+    parts, leaf, alike_pairs = _shapes(len(logits), near.joined.tobytes(), near.alike.tobytes())
     cover, unexplained, idle = _explained(inside, near.gain)
-    leaf = (held @ near.joined) <= 1
     columns = [
         held @ bounded,
         *(size == n for n in range(1, MOST_MEMBERS + 1)),
@@ -155,7 +164,7 @@ def features(logits: Floats, near: Around) -> Floats:
         unexplained,
         (idle & leaf).sum(axis=1),
         (idle & ~leaf).sum(axis=1),
-        np.einsum("si,ij,sj->s", held, near.alike.astype(np.float32), held) / 2,
+        alike_pairs,
         _missed(held, near.spelled),
         _missed(held, near.values),
         (held @ (bounded == bounded[0])) > 0,
@@ -164,6 +173,16 @@ def features(logits: Floats, near: Around) -> Floats:
         np.maximum(highest_out - lowest, 0.0),
     ]
     return np.stack(columns, axis=1).astype(np.float32)
+
+
+@lru_cache(maxsize=256)
+def _shapes(n: int, joined: bytes, named: bytes) -> tuple[Floats, Flags, Floats]:
+    """Of all sets of n tables: into how many parts each falls, which members have one neighbour
+    at most inside, and how many pairs have like names; both arguments are bool [n, n] as bytes."""
+    held = members(n)
+    keys, names = (np.frombuffer(part, dtype=bool).reshape(n, n) for part in (joined, named))
+    pairs: Floats = np.einsum("si,ij,sj->s", held, names.astype(np.float32), held) / 2
+    return _parts(held > 0, keys), (held @ keys) <= 1, pairs
 
 
 def _parts(inside: Flags, joined: Flags) -> Floats:

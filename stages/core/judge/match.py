@@ -165,15 +165,20 @@ def _matrix(
     Of several values for one place the last stands, which is the largest.
     """
     made = np.zeros(shape, dtype=np.float32)
-    if on:
-        begin = lists.start[ways.term].astype(np.int64)
-        size = lists.start[ways.term + 1] - begin
-        place = np.arange(int(size.sum())) + np.repeat(begin - (np.cumsum(size) - size), size)
+    begin = lists.start[ways.term]
+    size = lists.start[ways.term + 1] - begin
+    total = int(size.sum())
+    if on and total:
+        ends = np.cumsum(size)
+        place = np.arange(total) + np.repeat(begin - ends + size, size)
         docs = lists.doc[place]
-        docs = local[docs] if local is not None else docs
-        there = docs >= 0
-        at = np.repeat(ways.unit * shape[1], size) + docs
-        made.reshape(-1)[at[there]] = np.repeat(ways.likeness, size)[there]
+        at = np.repeat(ways.unit * shape[1], size)
+        likeness = np.repeat(ways.likeness, size)
+        if local is not None:
+            docs = local[docs]
+            there = docs >= 0
+            docs, at, likeness = docs[there], at[there], likeness[there]
+        made.reshape(-1)[at + docs] = likeness
     return made
 
 

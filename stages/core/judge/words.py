@@ -36,15 +36,18 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-@lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """The Snowball stem of a lower-case word; words with digits or other scripts stay.
 
     >>> stem("countries") == stem("country")
     True
     """
-    if len(word) < 3 or not word.isascii() or not word.isalpha():
-        return word
+    return _stem(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    """The stem of a word of letters."""
     return str(_stemmer().stemWord(word))
 
 
