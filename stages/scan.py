@@ -38,7 +38,7 @@ QUIET_REASONS = (
     "a shadow table",
     "a partition of",
 )
-"""Skipped files that nobody misses: listed in the catalog line, not on stderr."""
+"""Skipped files that nobody misses: listed in the catalog line, and on stderr under --verbose only."""
 
 
 def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -261,10 +261,11 @@ def _many(number: int, word: str) -> str:
 def _warn(record: Mapping[str, Any]) -> None:
     """Say what was left out or looks odd about a catalog or a table."""
     for item in record.get("skipped", ()) if record["kind"] == "catalog" else ():
-        if not item["reason"].startswith(QUIET_REASONS):
-            diagnostics.warn(
-                WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}")
-            )
+        left = WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}")
+        if item["reason"].startswith(QUIET_REASONS):
+            diagnostics.detail(str(left))
+        else:
+            diagnostics.warn(left)
     if record["kind"] == "task":
         return
     place = record.get("describe_key") or record["name"]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog import ScanOptions, load_table, scan_files, sqlite_sample
+from stages.core.catalog import ScanOptions, load_table, scan_files, scan_root, sqlite_sample
 from stages.core.catalog.prepared import MARK_TABLE
 from stages.core.catalog.raw import RawTable
 from stages.core.catalog.sources.sqlite import scan
@@ -268,13 +268,105 @@ def test_what_is_no_table_is_left_out(tmp_path: Path) -> None:
     path = database(
         tmp_path / "a.db",
         "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO t VALUES (1); ANALYZE;"
-        "CREATE VIRTUAL TABLE f USING fts5(body); CREATE INDEX i ON t (id);",
+        "CREATE VIRTUAL TABLE f USING fts5(body, content='t'); CREATE INDEX i ON t (id);"
+        "CREATE VIRTUAL TABLE g USING fts5(body, content='');"
+        "CREATE VIRTUAL TABLE rtree_t_geom USING rtree(id, a, b);",
     )
     result = scan_files([path])
     assert [table["name"] for table in result.tables] == ["t"]
     skipped = {item["path"]: item["reason"] for item in result.catalog["skipped"]}
-    assert skipped["a.db::f"] == "a virtual table"
-    assert skipped["a.db::f_content"] == "a shadow table"
+    assert skipped["a.db::f"].startswith("a virtual table")
+    assert skipped["a.db::g"].startswith("a virtual table")
+    assert skipped["a.db::rtree_t_geom"] == "a virtual table that indexes another one"
+    assert skipped["a.db::f_data"] == "a shadow table"
+
+
+@pytest.mark.parametrize(
+    ("made", "columns"),
+    [
+        ("fts5(title, body)", ["title", "body"]),
+        ("fts5(title UNINDEXED, \"bo dy\", tokenize = 'porter ascii', prefix='2 3', detail=none)", ["title", "bo dy"]),
+        ("fts4(title, body, tokenize=porter, notindexed=body)", ["title", "body"]),
+        ("fts3(title TEXT, body)", ["title", "body"]),
+        ("FTS5('title', [body], columnsize=0)", ["title", "body"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("broken", [False, True])
+def test_full_text_tables_are_read_where_their_text_lies(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection, made: str, columns: list[str], broken: bool
+) -> None:
+    script = (
+        f"CREATE VIRTUAL TABLE docs USING {made};"
+        "INSERT INTO docs VALUES ('Rain', 'It rained'), ('Sun', NULL);"
+        "CREATE VIEW heads AS SELECT title FROM docs;"
+    )
+    if broken:  # a tokenizer that only the app that made the file knows
+        script += (
+            "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, ')', ', tokenize=own)')"
+            " WHERE name = 'docs';"
+        )
+    path = database(tmp_path / "a.db", script)
+    raws = scanned(path)
+    assert raws["docs"].sample[0] == dict(zip(columns, ["Rain", "It rained"], strict=True))
+    assert raws["docs"].rows == {"count": 2, "how": "exact"}
+    assert loaded(con, path, "docs")[1] == [("Rain", "It rained"), ("Sun", None)]
+    assert not raws["docs"].skipped
+    assert raws["docs_content"].skipped == "a shadow table"
+    if broken:
+        assert raws["heads"].error
+    else:
+        assert loaded(con, path, "heads")[1] == [("Rain",), ("Sun",)]
+
+
+def test_spatial_tables_are_read(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+    script = (
+        "CREATE VIRTUAL TABLE box USING rtree(id, low, high); INSERT INTO box VALUES (7, 1, 2);"
+    )
+    path = database(tmp_path / "a.db", script)
+    assert types(scanned(path)["box"]) == {"id": "BIGINT", "low": "DOUBLE", "high": "DOUBLE"}
+    assert loaded(con, path, "box")[1] == [(7, 1.0, 2.0)]
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "a.db",
+        "CREATE VIRTUAL TABLE f USING fts5(body); CREATE TABLE t (a); PRAGMA writable_schema = 1;"
+        "UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE f USING spellfix1' WHERE name = 'f';",
+    )
+    raws = scanned(path)
+    assert raws["f"].skipped == "a virtual table: no such module: spellfix1"
+    assert raws["f_content"].columns
+
+
+@pytest.mark.parametrize(
+    ("script", "columns", "key"),
+    [
+        ('CREATE TABLE t ("" int, name text)', ["column0", "name"], []),
+        ('CREATE TABLE t (name text, "" int PRIMARY KEY)', ["name", "column1"], ["column1"]),
+        ('CREATE TABLE t ("" int, column0 text)', ["column2", "column0"], []),
+        ('CREATE TABLE u (a); CREATE VIEW t AS SELECT 1 AS "", 2 AS b', ["column0", "b"], []),
+    ],
+)
+def test_a_column_without_a_name_gets_one(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection, script: str, columns: list[str], key: list[str]
+) -> None:
+    path = database(tmp_path / "a.db", script)
+    with sqlite3.connect(path) as db:
+        if "VIEW" not in script:
+            db.execute("INSERT INTO t VALUES (1, 2)")
+    raw = scanned(path)["t"]
+    assert [column["name"] for column in raw.columns] == columns
+    assert raw.primary_key == key
+    assert len(loaded(con, path, "t")[1]) == 1
+
+
+@pytest.mark.parametrize("suffix", ["db3", "s3db", "sl3", "gpkg", "sqlite3", "mbtiles"])
+def test_names_that_databases_have(tmp_path: Path, suffix: str) -> None:
+    path = database(tmp_path / f"shop.{suffix}", "CREATE TABLE t (a int)")
+    assert [table["name"] for table in scan_root(tmp_path).tables] == ["t"]
+    path = path.rename(tmp_path / "shop.backup")
+    assert [table["name"] for table in scan_files([path]).tables] == ["t"]
+    assert scan_root(tmp_path).tables == []
 
 
 @pytest.mark.parametrize(

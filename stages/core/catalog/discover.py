@@ -97,14 +97,19 @@ def module_for(name: str) -> ModuleType | None:
     return kinds()[max(fitting, key=len)] if fitting else None
 
 
-def module_at(path: Path) -> ModuleType | None:
+def module_at(path: Path, *, named: bool = False) -> ModuleType | None:
     """The module for a file: by its name, but a database by its first bytes.
 
     ``.db`` may be SQLite's or DuckDB's; what is neither goes to the reader of its name, which
     says what is wrong.
+
+    Args:
+        path: The file.
+        named: Whether the user named the file itself: then its first bytes tell a database
+            under any name. In a folder they do not, since a copy may lie beside it.
     """
     module = module_for(path.name)
-    if module is None or not hasattr(module, "MAGIC"):
+    if not hasattr(module, "MAGIC") and not (named and module is None):
         return module
     try:
         with open(path, "rb") as file:
@@ -284,7 +289,7 @@ def loose(files: Sequence[Path], root: Path) -> Iterator[Found | Skipped]:
     since the user named them."""
     for path in files:
         name = Path(os.path.relpath(path, root)).as_posix()
-        module = module_at(path)
+        module = module_at(path, named=True)
         if module is None:
             yield {"path": name, "reason": "not data of a known kind"}
         elif path.stat().st_size == 0:

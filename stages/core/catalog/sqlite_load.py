@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog.sqlite_file import Opened, opened, quoted, text_of
+from stages.core.catalog.sqlite_relation import Relation, relation_of, virtual_sql
 from stages.core.catalog.sqlite_types import EXACT, decide, widest
 from stages.core.errors import SourceError
 from stages.core.records import Table
@@ -59,11 +60,12 @@ def load_table(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target:
     name = table.get("source", {}).get("table") or table["name"]
     with opened(path) as file:
         try:
-            plan = _plan(file.con, name, table)
+            relation = relation_of(file.con, name, virtual_sql(file.con, name))
+            plan = _plan(file.con, relation, name, table)
             if sum(len(column.parts) for column in plan) > WIDEST or not _by_arrow(
-                con, file, name, plan, target
+                con, file, relation.sql, plan, target
             ):
-                _by_rows(con, file.con, name, plan, target)
+                _by_rows(con, file.con, relation.sql, plan, target)
         except sqlite3.Error as error:
             raise SourceError(str(error), place=f"{path}::{name}") from None
     for column in plan:
@@ -71,10 +73,9 @@ def load_table(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target:
             _retype(con, target, column)
 
 
-def _plan(con: sqlite3.Connection, name: str, table: Table) -> list[_Plan]:
+def _plan(con: sqlite3.Connection, relation: Relation, name: str, table: Table) -> list[_Plan]:
     """The columns of the line that the table has; all of the table's where the line has none."""
-    info = con.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
-    declared = {row[1]: row[2] for row in info if row[6] != 1}
+    declared = {row[1]: row[2] for row in relation.info}
     wanted = {column["name"]: column["type"] for column in table["columns"]}
     names = [column for column in wanted or declared if column in declared]
     if not names:
@@ -83,23 +84,27 @@ def _plan(con: sqlite3.Connection, name: str, table: Table) -> list[_Plan]:
     if (
         len(names) <= PER_QUERY
         and set(kinds) <= STORED.keys()
-        and not _broken(con, name, names, kinds)
+        and not _broken(con, relation.sql, names, kinds)
     ):
         return [_Plan(column, kind, kind, False) for column, kind in zip(names, kinds, strict=True)]
     return [
         _column(column, declared[column], low, high, beyond, wanted.get(column))
-        for column, (low, high, beyond) in zip(names, _storage(con, name, names), strict=True)
+        for column, (low, high, beyond) in zip(
+            names, _storage(con, relation.sql, names), strict=True
+        )
     ]
 
 
-def _broken(con: sqlite3.Connection, name: str, names: Sequence[str], kinds: Sequence[str]) -> bool:
+def _broken(
+    con: sqlite3.Connection, source: str, names: Sequence[str], kinds: Sequence[str]
+) -> bool:
     """Whether any value is stored otherwise than its column's type in the line says; quicker
     than finding out how, and mostly the answer is no."""
     other = " OR ".join(
         f"({quoted(column)} IS NOT NULL AND typeof({quoted(column)}) <> '{STORED[kind]}')"
         for column, kind in zip(names, kinds, strict=True)
     )
-    return con.execute(f"SELECT 1 FROM {quoted(name)} WHERE {other} LIMIT 1").fetchone() is not None
+    return con.execute(f"SELECT 1 FROM {source} WHERE {other} LIMIT 1").fetchone() is not None
 
 
 def _column(
@@ -120,7 +125,7 @@ def _column(
 
 
 def _storage(
-    con: sqlite3.Connection, name: str, names: Sequence[str]
+    con: sqlite3.Connection, source: str, names: Sequence[str]
 ) -> list[tuple[Any, Any, bool]]:
     """For each column the least and greatest storage class that is not null, and whether an
     integer is too large for a double."""
@@ -130,7 +135,7 @@ def _storage(
         kinds = ", ".join(
             f"min(nullif(typeof({c}), 'null')), max(nullif(typeof({c}), 'null'))" for c in part
         )
-        row = con.execute(f"SELECT {kinds} FROM {quoted(name)}").fetchone()
+        row = con.execute(f"SELECT {kinds} FROM {source}").fetchone()
         pairs = list(zip(row[::2], row[1::2], strict=True))
         found += [(*pair, False) for pair in pairs]
         numeric = [
@@ -144,14 +149,14 @@ def _storage(
                 for i in numeric
             )
             for i, beyond in zip(
-                numeric, con.execute(f"SELECT {large} FROM {quoted(name)}").fetchone(), strict=True
+                numeric, con.execute(f"SELECT {large} FROM {source}").fetchone(), strict=True
             ):
                 found[start + i] = (*pairs[i], bool(beyond))
     return found
 
 
 def _by_arrow(
-    con: duckdb.DuckDBPyConnection, file: Opened, name: str, plan: Sequence[_Plan], target: str
+    con: duckdb.DuckDBPyConnection, file: Opened, source: str, plan: Sequence[_Plan], target: str
 ) -> bool:
     """Load through ADBC; False where the rows hold what Arrow cannot."""
     import adbc_driver_manager
@@ -160,10 +165,9 @@ def _by_arrow(
 
     cells = ", ".join(cell for i, column in enumerate(plan) for cell in _cells_of(i, column))
     dummy = ", ".join(DUMMIES[kind] for column in plan for kind in column.parts)
-    table = quoted(name)
     sql = (
-        f"SELECT 1 AS k, {cells} FROM {table} WHERE 0 "  # names the columns
-        f"UNION ALL SELECT 0, {dummy} UNION ALL SELECT 1, {cells} FROM {table}"
+        f"SELECT 1 AS k, {cells} FROM {source} WHERE 0 "  # names the columns
+        f"UNION ALL SELECT 0, {dummy} UNION ALL SELECT 1, {cells} FROM {source}"
     )
     names = ", ".join(f"{_value_of(i, c)} AS {quoted(c.name)}" for i, c in enumerate(plan))
     try:
@@ -207,7 +211,7 @@ def _value_of(i: int, column: _Plan) -> str:
 def _by_rows(
     con: duckdb.DuckDBPyConnection,
     db: sqlite3.Connection,
-    name: str,
+    source: str,
     plan: Sequence[_Plan],
     target: str,
 ) -> None:
@@ -219,7 +223,7 @@ def _by_rows(
         for i, c in enumerate(plan)
     )
     with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="") as part:
-        with closing(db.execute(f"SELECT {columns} FROM {quoted(name)}")) as rows:
+        with closing(db.execute(f"SELECT {columns} FROM {source}")) as rows:
             for row in rows:
                 part.write(",".join(_cells(row, plan)) + "\n")
         part.flush()

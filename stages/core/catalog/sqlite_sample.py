@@ -15,6 +15,7 @@ from typing import Any
 
 from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.sqlite_file import CELL_BYTES, quoted
+from stages.core.catalog.sqlite_relation import Relation
 from stages.core.records import Rows
 
 HEAD, MIDDLE, TAIL = 100, 50, 50
@@ -45,12 +46,19 @@ class Entry:
         view: Whether it is a view.
         kind: ``table``, ``view``, ``virtual``, or ``shadow`` (behind a virtual one).
         without_rowid: Whether its rows have no numbers.
+        relation: How it can be read; None where it is read as it stands.
     """
 
     name: str
     view: bool
     kind: str
     without_rowid: bool
+    relation: Relation | None = None
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM."""
+        return self.relation.sql if self.relation else quoted(self.name)
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ class Sampler:
 
     def _rows(self, entry: Entry, names: list[str], tail: str, limit: int) -> list[Row]:
         """Some rows; where a cell is too large to be read, all cells are cut."""
-        table = quoted(entry.name)
+        table = entry.source
         try:
             return self.con.execute(f"SELECT * FROM {table} {tail} LIMIT {limit}").fetchall()
         except (sqlite3.DataError, sqlite3.OperationalError) as error:
@@ -137,9 +145,11 @@ class Sampler:
         """Name, least and greatest value of the row numbers; None where there are none."""
         taken = {name.lower() for name in names}
         rowid = next((name for name in ROWID_NAMES if name not in taken), None)
-        if rowid is None or entry.view or entry.without_rowid:
+        if rowid is None or entry.view or entry.without_rowid or entry.kind == "virtual":
             return None
-        table = quoted(entry.name)
+        if entry.relation is not None and not entry.relation.plain:
+            return None
+        table = entry.source
         sql = f"SELECT (SELECT min({rowid}) FROM {table}), (SELECT max({rowid}) FROM {table})"
         low, high = self.con.execute(sql).fetchone()
         return None if low is None else (rowid, low, high)
@@ -149,6 +159,6 @@ class Sampler:
         spanned = span[2] - span[1] + 1 if span else None
         small = self.size <= COUNTED_BYTES or (spanned is not None and spanned <= COUNTED_ROWS)
         if self.options.exact or (small and not entry.view):
-            sql = f"SELECT count(*) FROM {quoted(entry.name)}"
+            sql = f"SELECT count(*) FROM {entry.source}"
             return {"count": int(self.con.execute(sql).fetchone()[0]), "how": "exact"}
         return {"count": spanned, "how": "unknown" if spanned is None else "estimate"}

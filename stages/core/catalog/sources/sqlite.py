@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from stages.core.catalog.prepared import MARK_TABLE
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.sqlite_cells import cell_text, first_distinct
 from stages.core.catalog.sqlite_file import Opened, Repaired, opened, quoted
+from stages.core.catalog.sqlite_relation import relation_of, virtual_sql
 from stages.core.catalog.sqlite_sample import Entry, Row, Sampler
 from stages.core.catalog.sqlite_types import EXACT, complaint, decide
 from stages.core.errors import SourceError
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     import duckdb
 
 KIND = "sqlite"
-SUFFIXES = (".db", ".sqlite", ".sqlite3")
+SUFFIXES = (
+    ".db", ".sqlite", ".sqlite3", ".db3", ".s3db", ".sl3", ".sdb", ".sqlitedb", ".gpkg", ".mbtiles",
+)  # fmt: skip
 SEVERAL = True
 MAGIC = (0, b"SQLite format 3\x00")
 
@@ -50,8 +54,8 @@ _OLD_LISTING = """
 def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     """Every table and view of the file, in the order they were made.
 
-    SQLite's own tables and the mark of `catalog.prepared` are left out; virtual tables and
-    the tables behind them are handed on as skipped.
+    SQLite's own tables and the mark of `catalog.prepared` are left out; the tables behind
+    virtual ones, and virtual ones that hold nothing of their own, are handed on as skipped.
 
     Raises:
         SourceError: It is no SQLite database, is encrypted, or its schema is damaged.
@@ -66,8 +70,8 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
         for entry in entries:
             if entry.name == MARK_TABLE or entry.name.lower().startswith("sqlite_"):
                 continue
-            if entry.kind in ("virtual", "shadow"):
-                yield RawTable(entry.name, [], skipped=f"a {entry.kind} table")
+            if entry.kind == "shadow":
+                yield RawTable(entry.name, [], skipped="a shadow table")
                 continue
             raw = _table(file, entry, sampler, options)
             raw.prepared = prepared
@@ -88,15 +92,18 @@ def _table(file: Opened, entry: Entry, sampler: Sampler, options: ScanOptions) -
     """One table; what cannot be read of it is told in its ``error``."""
     raw = RawTable(entry.name, [], inner=entry.name, view=entry.view, warnings=list(file.warnings))
     try:
-        info = file.con.execute(f"PRAGMA table_xinfo({quoted(entry.name)})").fetchall()
-        raw.foreign_keys = _foreign_keys(file.con, entry)
+        sql = virtual_sql(file.con, entry.name) if entry.kind == "virtual" else ""
+        relation = relation_of(file.con, entry.name, sql)
+        if relation.skipped:
+            return RawTable(entry.name, [], skipped=relation.skipped)
+        raw.foreign_keys = _foreign_keys(file.con, entry, relation.names)
         unique = set() if entry.view else _unique(file.con, entry)
     except sqlite3.Error as error:
         raw.checked, raw.error = "none", f"its schema cannot be read: {error}"
         return raw
-    info = [row for row in info if row[6] != 1]
+    info = relation.info
     raw.primary_key = [row[1] for row in sorted(info, key=lambda row: row[5]) if row[5]]
-    rows = _fill(raw, entry, sampler, [row[1] for row in info])
+    rows = _fill(raw, replace(entry, relation=relation), sampler, [row[1] for row in info])
     cells: Sequence[Row] = list(zip(*rows, strict=True)) if rows else [()] * len(info)
     keys = {name: "foreign" for key in raw.foreign_keys for name in key["columns"]}
     keys = dict.fromkeys(unique, "unique") | keys | dict.fromkeys(raw.primary_key, "primary")
@@ -124,13 +131,13 @@ def _fill(raw: RawTable, entry: Entry, sampler: Sampler, names: list[str]) -> li
     return sample.rows
 
 
-def _foreign_keys(con: sqlite3.Connection, entry: Entry) -> list[ForeignKey]:
+def _foreign_keys(con: sqlite3.Connection, entry: Entry, names: dict[str, str]) -> list[ForeignKey]:
     """Declared foreign keys, in the order of declaration (SQLite lists them backwards)."""
     keys: dict[int, ForeignKey] = {}
     rows = con.execute(f"PRAGMA foreign_key_list({quoted(entry.name)})").fetchall()
     for number, _seq, table, column, to, *_ in rows:
         key = keys.setdefault(number, {"columns": [], "ref_table": table, "ref_columns": []})
-        key["columns"].append(column)
+        key["columns"].append(names.get(column, column))
         if to is not None:
             key["ref_columns"].append(to)
     return [keys[number] for number in sorted(keys, reverse=True)]
