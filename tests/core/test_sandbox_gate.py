@@ -232,7 +232,17 @@ def test_hostile_names_cannot_write_into_a_message(db):
 
 
 def test_every_listed_function_passes_the_gate():
-    arguments = ("1", "1, 2", "1, 2, 3", "x, 'a'", "[1], lambda x: x", "*", "", "x, 'a', 'b', 'c'")
+    arguments = (
+        "1",
+        "1, 2",
+        "1, 2, 3",
+        "x, 'a'",
+        "[1], lambda x: x",
+        "*",
+        "",
+        "x, 'a', 'b', 'c'",
+        "'day', x, x",
+    )
     stuck = []
     for name in sorted(grammar.functions().scalar):
         for given in arguments:

@@ -122,6 +122,39 @@ POSTGRES = [
     "SELECT $$x$$; DELETE FROM customers",
     "SELECT U&'\\0027; DELETE FROM customers; --'",
     'SELECT "a""; DELETE FROM customers; --" FROM customers',
+    "SELECT DATE_PART('year from now())||pg_read_file(''{file}'')||extract(year', now())",
+    "SELECT DATE_PART('year from born)||pg_read_file(''{file}'')||extract(year', born) FROM customers LIMIT 1",
+    "SELECT EXTRACT('year from now())||pg_read_file(''{file}'')||extract(year' FROM now())",
+    "SELECT EXTRACT(\"year from now())||pg_read_file('{file}')||extract(year\" FROM now())",
+    "SELECT SHA2('a', '224(''a''::bytea)||pg_read_file(''{file}'')||sha224(''a''::bytea')",
+    "SELECT SHA2('a', '224(''a'')||(select string_agg(rolname, '','') from pg_roles)||sha224(''a')",
+    "SELECT TIME_TRUNC(now(), 'pg_read_file(''{file}'')')",
+    "SELECT TIME_DIFF(now(), now(), 'pg_read_file(''{file}'')')",
+    "SELECT TIME_ADD(now(), 1, 'x), pg_read_file(''{file}'')')",
+    "SELECT TIME_SUB(now(), 1, 'x), pg_read_file(''{file}'')')",
+    "SELECT TIME_SLICE(now(), 1, 'DAY', 'pg_read_file(''{file}'')')",
+    "SELECT TIMESTAMPDIFF('pg_read_file(''{file}'')', now(), now())",
+    "SELECT TRY_CONVERT('{file}', \"text)||pg_read_file('{file}')||cast(1 as text\")",
+    "SELECT CAST('{file}' AS \"text)||pg_read_file('{file}')||cast(1 as text\")",
+    "SELECT STRUCT_EXTRACT(CAST('{file}' AS text), 'pg_read_file')",
+    "SELECT STRUCT_EXTRACT(g, 'pg_read_file') FROM unnest(ARRAY['{file}']) g",
+    "SELECT STRUCT_EXTRACT(x.f, 'pg_read_file') FROM (SELECT '{file}'::text AS f) x",
+    "SELECT btrim.pg_read_file FROM trim('{file}')",
+    "SELECT btrim.pg_read_file FROM trim(both from '{file}')",
+    "SELECT pg_read_file FROM trim('{file}') AS btrim, LATERAL (SELECT btrim.pg_read_file) x",
+    "SELECT lower.pg_read_file FROM lower('{file}')",
+    "SELECT substring.pg_read_file FROM substr('{file}', 1)",
+    "SELECT replace.pg_read_file FROM replace('{file}', 'zz', '')",
+    "SELECT \"coalesce\".pg_read_file FROM coalesce('{file}')",
+    'WITH "PG_AUTHID" AS (SELECT 1) SELECT rolname FROM pg_authid',
+    'WITH "PG_AUTHID" AS (SELECT 1) SELECT rolpassword FROM Pg_AuthId',
+    'WITH "Secret" AS (SELECT 1) SELECT x FROM secret',
+    'WITH RECURSIVE "PG_ROLES" AS (SELECT 1) SELECT rolname FROM pg_roles',
+    'WITH pg_authid AS (SELECT 1) SELECT rolname FROM "PG_AUTHID"',
+    "SELECT * FROM (WITH pg_authid AS (SELECT 1) SELECT 1) x, pg_authid",
+    "SELECT CAST('pg_authid' AS \"regclass\")",
+    'SELECT JSON_OBJECT("Full Name") FROM customers',
+    'SELECT * FROM customers, XMLTABLE("Full Name")',
 ]
 
 MYSQL = [
@@ -202,7 +235,27 @@ MYSQL = [
     "SELECT user(), version(), connection_id()",
     "ANALYZE TABLE customers",
     "EXPLAIN ANALYZE DELETE FROM customers",
+    "SELECT SHA2('a', '224)||LOAD_FILE(''{file}'')||SHA2(''a'', 224')",
+    "SELECT SHA2('a', '224), LOAD_FILE(''{file}'')')",
+    "SELECT EXTRACT(`year from now()), LOAD_FILE('{file}'), EXTRACT(year` FROM now())",
+    "SELECT EXTRACT('year from now()), LOAD_FILE(''{file}''), EXTRACT(year' FROM now())",
+    "SELECT TIMESTAMPDIFF('DAY, now(), now()), LOAD_FILE(''{file}''), TIMESTAMPDIFF(DAY', now(), now())",
+    "SELECT TIMESTAMPADD(`DAY, 1, now()), LOAD_FILE('{file}'), TIMESTAMPADD(DAY`, 1, now())",
+    "SELECT TIME_TRUNC(now(), 'LOAD_FILE(''{file}'')')",
+    "SELECT TIME_DIFF(now(), now(), 'LOAD_FILE(''{file}'')')",
+    "SELECT TIME_BUCKET('LOAD_FILE(''{file}'')', now())",
+    "SELECT DATE_TRUNC('DAY) + LOAD_FILE(''{file}'') + INTERVAL (1) DAY', now())",
+    "SELECT CONVERT('{file}', `CHAR), LOAD_FILE('{file}'), CONVERT('a', CHAR`)",
+    "SELECT CAST('a' AS `CHAR), LOAD_FILE('{file}'), CAST('a' AS CHAR`)",
+    "SELECT DATE_ADD(now(), INTERVAL 1 `DAY), LOAD_FILE('{file}'), DATE_ADD(now(), INTERVAL 1 DAY`)",
+    "SELECT 'a' COLLATE `utf8mb4_bin, LOAD_FILE('{file}')`",
+    "SELECT CONVERT('a' USING `utf8mb4), LOAD_FILE('{file}'), CONVERT('a' USING utf8mb4`)",
 ]
+ALIKE = [
+    "WITH `SECRET` AS (SELECT 1) SELECT * FROM secret",
+    "WITH secret AS (SELECT 1) SELECT * FROM `SECRET`",
+]
+"""Names of WITH in another case, which are read as the definition spells them."""
 
 
 def state(server):
@@ -250,7 +303,7 @@ def test_no_attack_has_an_effect(attacked):
     made = folder / "made-by-an-attack"
     good = "SELECT count(*), sum(balance) FROM customers"
     right = database.query(good).rows
-    for attack in POSTGRES if server.kind == "postgresql" else MYSQL:
+    for attack in POSTGRES if server.kind == "postgresql" else [*MYSQL, *ALIKE]:
         sql = (
             attack.replace("{made}", str(made))
             .replace("{file}", str(file))

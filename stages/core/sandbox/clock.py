@@ -23,12 +23,13 @@ WORDS = frozenset(
 """Names that mean the clock when they stand alone or are called."""
 
 
-def freeze(tree: exp.Expr, clock: str) -> list[str]:
+def freeze(tree: exp.Expr, clock: str, dialect: str = "duckdb") -> list[str]:
     """Put the fixed time wherever the tree asks for the present one.
 
     Args:
         tree: Changed in place; the root itself is no function.
         clock: ``YYYY-MM-DD HH:MM:SS``, UTC.
+        dialect: Of the engine, which decides what its names of types mean.
 
     Returns:
         A note when something was replaced.
@@ -37,10 +38,12 @@ def freeze(tree: exp.Expr, clock: str) -> list[str]:
     for node, kind in asked:
         if kind == "age":
             node.replace(
-                exp.func("age", _literal("TIMESTAMP", clock[:10]), node.expressions[0].copy())
+                exp.func(
+                    "age", _literal("TIMESTAMP", clock[:10], dialect), node.expressions[0].copy()
+                )
             )
         else:
-            node.replace(_literal(kind, clock))
+            node.replace(_literal(kind, clock, dialect))
     return [f"the clock stands at {clock} UTC"] if asked else []
 
 
@@ -63,7 +66,7 @@ def _kind(node: exp.Expr) -> str:
     return ""
 
 
-def _literal(kind: str, clock: str) -> exp.Expr:
+def _literal(kind: str, clock: str, dialect: str) -> exp.Expr:
     date, _, time = clock.partition(" ")
     text = {"DATE": date, "TIME": time, "TIMESTAMPTZ": f"{clock}+00"}.get(kind, clock)
-    return exp.Paren(this=exp.cast(exp.Literal.string(text), kind))
+    return exp.Paren(this=exp.cast(exp.Literal.string(text), kind, dialect=dialect))

@@ -8,9 +8,7 @@ regard to case and columns beside aggregates (SQLite, MySQL), and double quotes 
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from stages.core.errors import SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox import grammar
 from stages.core.sandbox.bare import say_which_row
@@ -53,12 +51,8 @@ def to_duckdb(tree: exp.Expr, source: str, names: Names) -> exp.Expr:
             say_which_row(tree)
         if source in _WHOLE_DIVISION:
             _cut_divisions(tree, names, null_by_zero=source == "sqlite")
-    try:
+    with grammar.faults(f"this {source} statement has no DuckDB form"):
         text = tree.sql(dialect="duckdb")
-    except (SqlglotError, ValueError):
-        raise SqlRefused(
-            f"this {source} statement has no DuckDB form", hint="write DuckDB SQL"
-        ) from None
     return grammar.parse(text)
 
 

@@ -16,6 +16,7 @@ from stages.core.records import Table
 from stages.core.sandbox import grammar
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.names import hidden
+from stages.core.sandbox.normal import written
 from stages.core.sandbox.order import ordered
 from stages.core.sandbox.store import Store
 from stages.core.sandbox.worker import Worker
@@ -66,7 +67,7 @@ class DuckEngine:
         Raises:
             SqlError: As `run`.
         """
-        return self._ready(checked).describe(checked.tree.sql(dialect="duckdb", comments=False))
+        return self._ready(checked).describe(written(checked.tree, "duckdb"))
 
     def run(self, checked: Checked, rows: int) -> Answer:
         """The first rows; planning and running share the time limit.
@@ -78,13 +79,11 @@ class DuckEngine:
         """
         worker = self._ready(checked)
         start = time.monotonic()
-        sql = checked.tree.sql(dialect="duckdb", comments=False)
+        sql = written(checked.tree, "duckdb")
         columns, types = worker.describe(sql)
         query = ordered(checked.tree, len(columns), rows + 1)
         left = max(self.limits.seconds - (time.monotonic() - start), 0.1)
-        found, more, cut = worker.run(
-            query.sql(dialect="duckdb", comments=False), types, rows, left
-        )
+        found, more, cut = worker.run(written(query, "duckdb"), types, rows, left)
         cells = tuple(tuple(_cells(row, types)) for row in found)
         sampled = (self.store.sampled.get(table["name"], "") for table in checked.tables)
         notes = (*checked.notes, *filter(None, sampled), *([ANSWER_CUT] if cut else []))

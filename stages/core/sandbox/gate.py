@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from stages.core.errors import SqlLimit, SqlRefused, UsageError
 from stages.core.records import Table
-from stages.core.sandbox import clock, dialect, grammar, repair
+from stages.core.sandbox import clock, dialect, grammar, normal, repair, vocabulary
 from stages.core.sandbox.columns import mend_columns
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, nearest, shown
@@ -70,10 +70,11 @@ def read(
             hint="write a shorter one",
         )
     if source not in (None, "duckdb"):
-        return _translated(sql, str(source), names), [f"rewritten from {source}"]
+        tree = _translated(sql, str(source), names)
+        return normal.normal_form(tree, sql, str(source), "duckdb"), [f"rewritten from {source}"]
     text, notes = repair.quotes(sql, names)
     try:
-        return grammar.parse(text), notes
+        return stable(grammar.parse(text), text, "duckdb", "duckdb"), notes
     except SqlRefused:
         if _COPY.search(text):  # which the parser does not know in this place
             raise SqlRefused("COPY inside a query refused", hint=READING_ONLY) from None
@@ -85,10 +86,30 @@ def _translated(sql: str, source: str, names: Names) -> exp.Expr:
     if source not in grammar.DIALECTS:
         raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
     tree = grammar.parse(sql, source)
+    refuse_unsaid(tree)
+    return dialect.to_duckdb(tree, source, names)
+
+
+def stable(tree: exp.Expr, sql: str, source: str, target: str) -> exp.Expr:
+    """The statement in its normal form, after what could not be said of it any more is refused.
+
+    Raises:
+        SqlRefused: As `refuse_unsaid` and `normal.normal_form`.
+    """
+    refuse_unsaid(tree)
+    return normal.normal_form(tree, sql, source, target)
+
+
+def refuse_unsaid(tree: exp.Expr) -> None:
+    """Refuse what writing would drop or change: statements, locks, samples, odd units.
+
+    Raises:
+        SqlRefused: With what to write instead.
+    """
     if isinstance(tree, exp.Query):
         refuse_statements(tree)
         refuse_syntax(tree)
-    return dialect.to_duckdb(tree, source, names)
+        vocabulary.refuse_raw(tree)
 
 
 def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Checked:
@@ -98,10 +119,10 @@ def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Che
         SqlRefused: Anything that is not a harmless query over the catalog's tables.
         SqlLimit: Too many table references.
     """
-    try:
-        return _check(tree, names, limits, notes)
-    except RecursionError:
-        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
+    with grammar.faults("not a query that can be checked"):
+        checked = _check(tree, names, limits, notes)
+        normal.written(checked.tree, "duckdb")
+        return checked
 
 
 def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Checked:
@@ -131,7 +152,7 @@ def query_of(tree: exp.Expr) -> exp.Query:
         SqlRefused: It is no query.
     """
     if isinstance(tree, exp.Values):
-        return exp.select("*").from_(exp.Subquery(this=tree, alias=tree.args.get("alias")))
+        return exp.select("*").from_(tree)
     if isinstance(tree, exp.Subquery) and not any(
         tree.args.get(key) for key in ("limit", "offset", "order", "alias", "joins", "with_")
     ):

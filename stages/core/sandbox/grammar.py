@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -11,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
-from stages.core.errors import SqlLimit, SqlRefused
+from stages.core.errors import SqlError, SqlLimit, SqlRefused
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
@@ -44,20 +46,39 @@ def parse(sql: str, dialect: str = "duckdb") -> exp.Expr:
         SqlRefused: None, more than one, or not SQL.
         SqlLimit: Nested too deeply to be read.
     """
-    try:
+    with faults("not SQL that can be read"):
         parsed = sqlglot.parse(sql, read=dialect, error_level=ErrorLevel.IMMEDIATE)
-    except RecursionError:
-        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
-    except ParseError as error:
-        raise SqlRefused(_where(error), hint="check quotes, commas and brackets") from None
-    except (SqlglotError, ValueError) as error:
-        raise SqlRefused("not SQL that can be read", hint=_short(error)) from None
     statements = [tree for tree in parsed if tree is not None and type(tree) is not exp.Semicolon]
     if not statements:
         raise SqlRefused("no statement", hint=ONE_QUERY)
     if len(statements) > 1:
         raise SqlRefused(f"{len(statements)} statements", hint="send one at a time")
     return statements[0]
+
+
+@contextmanager
+def faults(what: str) -> Iterator[None]:
+    """Make whatever sqlglot raises, also by mistake on an odd tree, one line that refuses.
+
+    Args:
+        what: What the work on the statement came to.
+
+    Raises:
+        SqlRefused: It did not end well.
+        SqlLimit: The statement is nested too deeply.
+    """
+    try:
+        yield
+    except SqlError:
+        raise
+    except RecursionError:
+        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
+    except ParseError as error:
+        raise SqlRefused(_where(error), hint="check quotes, commas and brackets") from None
+    except SqlglotError as error:
+        raise SqlRefused(what, hint=_short(error)) from None
+    except Exception:  # a TypeError inside the parser says nothing to whoever wrote the SQL
+        raise SqlRefused(what, hint="write the statement differently") from None
 
 
 def _where(error: ParseError) -> str:

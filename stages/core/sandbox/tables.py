@@ -14,6 +14,8 @@ from stages.core.sandbox.names import Names, fold
 
 SCHEMA = "main"
 """The schema of the child that holds a view of every table under its canonical name."""
+Ctes = tuple[exp.Identifier, ...]
+"""Names of WITH that count in a place, the innermost first."""
 
 
 class Resolver:
@@ -42,9 +44,9 @@ class Resolver:
         Raises:
             SqlRefused: A name is no table of the catalog.
         """
-        self._walk(query, frozenset())
+        self._walk(query, ())
 
-    def _walk(self, node: exp.Expr, ctes: frozenset[str]) -> None:
+    def _walk(self, node: exp.Expr, ctes: Ctes) -> None:
         if isinstance(node, exp.Table):
             self._table(node, ctes)
         with_ = node.args.get("with_")
@@ -54,22 +56,29 @@ class Resolver:
             if child is not with_:
                 self._walk(child, ctes)
 
-    def _with(self, with_: exp.With, ctes: frozenset[str]) -> frozenset[str]:
+    def _with(self, with_: exp.With, ctes: Ctes) -> Ctes:
         """Walk the definitions; the names that count in the query after them."""
         for cte in with_.expressions:
-            name = fold(cte.alias)
-            self.defined.add(name)
-            self._walk(cte.this, ctes | {name} if with_.recursive else ctes)
-            ctes |= {name}
+            self.defined.add(fold(cte.alias))
+            after = (cte.args["alias"].this, *ctes)
+            self._walk(cte.this, after if with_.recursive else ctes)
+            ctes = after
         return ctes
 
-    def _table(self, node: exp.Table, ctes: frozenset[str]) -> None:
+    def same(self, one: exp.Identifier, other: exp.Identifier) -> bool:
+        """Whether the engine takes two names for one."""
+        return fold(one.name) == fold(other.name)
+
+    def _table(self, node: exp.Table, ctes: Ctes) -> None:
         self.references += 1
         if not isinstance(node.this, exp.Identifier):
             return
         parts = [part.name for part in node.parts]
-        if len(parts) == 1 and fold(parts[0]) in ctes:
-            return
+        if len(parts) == 1:
+            defined = next((name for name in ctes if self.same(name, node.this)), None)
+            if defined is not None:
+                _name_alike(node, defined)
+                return
         table, note = self.names.find(parts)
         if table is None:
             raise SqlRefused(self.names.no_table(".".join(parts)))
@@ -87,3 +96,12 @@ class Resolver:
         node.set("this", exp.to_identifier(table["name"], quoted=True))
         node.set("db", exp.to_identifier(SCHEMA))
         node.set("catalog", None)
+
+
+def _name_alike(node: exp.Table, defined: exp.Identifier) -> None:
+    """Spell a name of WITH as its definition does, so that nothing else can answer to it."""
+    if (node.name, node.this.args.get("quoted")) == (defined.name, defined.args.get("quoted")):
+        return
+    if not node.alias:
+        node.set("alias", exp.TableAlias(this=node.this.copy()))
+    node.set("this", defined.copy())

@@ -12,11 +12,10 @@ from functools import cache
 from importlib import resources
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from stages.core.errors import SqlLimit, SqlRefused
 from stages.core.records import Table
-from stages.core.sandbox import clock, gate, grammar
+from stages.core.sandbox import clock, gate, grammar, normal
 from stages.core.sandbox.columns import mend_columns
 from stages.core.sandbox.gate import FUNCTIONS_ONLY, Checked
 from stages.core.sandbox.grammar import Functions
@@ -30,6 +29,8 @@ _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, ex
 _SHOW = re.compile(r"\s*SHOW\s+(?:ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
 _OBJECT = re.compile(r"(?:^|\.)\W*reg", re.IGNORECASE)
 """Types such as regclass, whose values are looked up in the server's own tables."""
+_IN_FROM = frozenset({"Unnest", "ExplodingGenerateSeries", "GenerateSeries"})
+"""Classes that stand in FROM beside what the lists name; any function there is called so."""
 _NEEDS_ARGUMENTS = {"unix_timestamp": 1, "age": 2}
 """Functions that read the clock when they are given less."""
 
@@ -69,16 +70,9 @@ def read(
         )
     if _SHOW.fullmatch(sql):
         return grammar.parse(sql), []
-    if source in (None, dialect):
-        return grammar.parse(sql, dialect), []
-    tree = grammar.parse(sql, source or dialect)
-    try:
-        text = tree.sql(dialect=dialect, comments=False)
-    except (SqlglotError, ValueError):
-        raise SqlRefused(
-            f"this {source} statement has no {dialect} form", hint=f"write {dialect} SQL"
-        ) from None
-    return grammar.parse(text, dialect), [f"rewritten from {source}"]
+    written = source or dialect
+    tree = gate.stable(grammar.parse(sql, written), sql, written, dialect)
+    return tree, [] if written == dialect else [f"rewritten from {source}"]
 
 
 def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
@@ -88,10 +82,10 @@ def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialec
         SqlRefused: Anything that is not a harmless query over the catalog's tables.
         SqlLimit: Too many table references.
     """
-    try:
-        return _check(tree, names, limits, notes, dialect)
-    except RecursionError:
-        raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
+    with grammar.faults("not a query that can be checked"):
+        checked = _check(tree, names, limits, notes, dialect)
+        normal.written(checked.tree, dialect)
+        return checked
 
 
 def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
@@ -100,13 +94,11 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
     gate.refuse_syntax(query)
     _refuse_syntax(query)
     holder = exp.Subquery(this=query)
-    frozen = clock.freeze(holder, limits.clock)
+    frozen = clock.freeze(holder, limits.clock, dialect)
     if dialect == "postgres":
         moving.refuse_clock_texts(query)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
-    if dialect == "postgres":
-        whole_rows.refuse(query)
     resolver = _Resolver(names, dialect)
     resolver.resolve(query)
     if resolver.references > limits.tables:
@@ -116,6 +108,8 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
         )
     mended = [*mend_columns(query, resolver), *_cased(query, resolver, dialect)]
     moving.settle_words(query, resolver)
+    if dialect == "postgres":
+        whole_rows.refuse(query)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
     return Checked(query, tuple(resolver.tables.values()), tuple(told))
 
@@ -128,8 +122,8 @@ def _adapt(query: exp.Query, dialect: str) -> None:
             if cast.is_type("timestamptz") and isinstance(text, exp.Literal):
                 text.set("this", text.name.removesuffix("+00"))
                 cast.set("to", exp.DataType.build("datetime"))
-    for values in query.find_all(exp.Subquery):
-        if isinstance(values.this, exp.Values) and not values.alias:
+    for values in query.find_all(exp.Values):
+        if isinstance(values.parent, exp.From | exp.Join) and not values.alias:
             values.set("alias", exp.TableAlias(this=exp.to_identifier("given")))
 
 
@@ -167,9 +161,10 @@ def _refuse_functions(query: exp.Query, dialect: str) -> None:
             fits = called[0] in (own.table if in_from else own.scalar)
             fits = fits and len(node.expressions) >= _NEEDS_ARGUMENTS.get(called[0], 0)
         else:
-            known = own.scalar | shared.scalar | (own.table if in_from else frozenset())
+            known = own.table if in_from else own.scalar | shared.scalar
             kind = type(node).__name__
-            fits = kind in own.syntax or kind in shared.syntax or any(n in known for n in called)
+            syntax = own.syntax | (_IN_FROM if in_from else shared.syntax)
+            fits = kind in syntax or any(name in known for name in called)
         if not fits:
             near = nearest(called[0], own.scalar - {called[0]}, close=80)
             hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
@@ -183,6 +178,12 @@ class _Resolver(Resolver):
         super().__init__(names)
         self.dialect = dialect
 
+    def same(self, one: exp.Identifier, other: exp.Identifier) -> bool:
+        """PostgreSQL takes ``"X"`` and ``x`` for two names, and ``X`` for ``x``."""
+        if self.dialect != "postgres":
+            return super().same(one, other)
+        return _in_postgres(one) == _in_postgres(other)
+
     def _rewrite(self, node: exp.Table, table: Table, parts: list[str]) -> None:
         super()._rewrite(node, table, parts)
         reader = table.get("source", {}).get("reader", {})
@@ -194,6 +195,11 @@ class _Resolver(Resolver):
         node.set("db", exp.to_identifier(reader["schema"], quoted=True))
         if hidden(table):
             _narrow(node, table)
+
+
+def _in_postgres(word: exp.Identifier) -> str:
+    """The name that the server looks for: an unquoted one is in lower case."""
+    return word.name if word.args.get("quoted") else word.name.lower()
 
 
 def _narrow(node: exp.Table, table: Table) -> None:

@@ -17,6 +17,7 @@ from stages.core.catalog.sqlite_cells import blob_text
 from stages.core.sandbox.engine import ANSWER_CUT
 from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.normal import written
 from stages.core.sandbox.servers.cells import taken
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import shaped, wrapped
@@ -67,7 +68,7 @@ class MysqlEngine:
 
         with self._session.watched() as con:
             names, types = _described(con, checked)
-            shape = shaped(checked, range(1, len(names) + 1), rows + 1)
+            shape = shaped(checked, range(1, len(names) + 1), rows + 1, DIALECT)
             cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
             types = [kind.partition(" ")[0] if kind in _MARKED else kind for kind in types]
             sql = wrapped(shape.query, cells, rows + 1, DIALECT)
@@ -108,7 +109,7 @@ def _described(con: Any, checked: Checked) -> tuple[list[str], list[str]]:
     query.set("limit", exp.Limit(expression=exp.Literal.number(0)))
     query.set("offset", None)
     with con.cursor() as cursor:
-        cursor.execute(query.sql(dialect=DIALECT, comments=False))
+        cursor.execute(written(query, DIALECT))
         fields = cursor._result.fields or ()
         return [field.name for field in fields], [_type(field) for field in fields]
 

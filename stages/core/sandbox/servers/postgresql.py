@@ -15,6 +15,7 @@ from stages.core.catalog.sqlite_cells import blob_text
 from stages.core.sandbox.engine import ANSWER_CUT
 from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.normal import written
 from stages.core.sandbox.servers.cells import taken
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import shaped, wrapped
@@ -86,7 +87,7 @@ class PostgresEngine:
         with self._session.watched() as con, con.transaction():
             names, types, codes = _described(con, checked)
             positions = [at for at, code in enumerate(codes, 1) if code not in _UNSORTED]
-            shape = shaped(checked, positions, rows + 1)
+            shape = shaped(checked, positions, rows + 1, DIALECT)
             cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
             sql = wrapped(shape.query, cells, rows + 1, DIALECT)
             with con.cursor("winnow_rows") as cursor:
@@ -126,7 +127,7 @@ def _texts_only(con: Any) -> None:
 
 def _described(con: Any, checked: Checked) -> tuple[list[str], list[str], list[int]]:
     """Names, types and type numbers of the query's columns, from a cursor that is not read."""
-    sql = checked.tree.sql(dialect=DIALECT, comments=False)
+    sql = written(checked.tree, DIALECT)
     with con.cursor("winnow_shape") as cursor:
         cursor.execute(sql.encode())
         columns = list(cursor.description or ())

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from stages.core.records import Table
 from stages.core.sandbox.gate import Checked
+from stages.core.sandbox.normal import written
 from stages.core.sandbox.order import plain
 
 WRAPPER = "winnow_answer"
@@ -25,7 +26,7 @@ class Shaped:
     note: str = ""
 
 
-def shaped(checked: Checked, positions: Sequence[int], rows: int) -> Shaped:
+def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) -> Shaped:
     """A copy of a checked query in a full order.
 
     A plain read of one table is ordered by its primary key, which costs nothing; any other
@@ -35,6 +36,7 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int) -> Shaped:
         checked: The query.
         positions: Positions of the columns that the server can sort.
         rows: Rows to be fetched, one more included to tell whether there are more.
+        dialect: The server's dialect.
     """
     query = checked.tree.copy()
     if isinstance(query, exp.Subquery):
@@ -43,34 +45,39 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int) -> Shaped:
     order = query.args.get("order")
     if order is not None:
         for position in positions:
-            order.append("expressions", exp.Ordered(this=exp.Literal.number(position)))
+            order.append("expressions", _sorted(exp.Literal.number(position), dialect))
     elif plain(query) and checked.tables:
-        note = _by_key(query, checked.tables[0], positions)
+        note = _by_key(query, checked.tables[0], positions, dialect)
     else:
-        _by_position(query, positions)
+        _by_position(query, positions, dialect)
     if query.args.get("limit") is None:
         query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
     return Shaped(query, note)
 
 
-def _by_key(query: exp.Query, table: Table, positions: Sequence[int]) -> str:
+def _by_key(query: exp.Query, table: Table, positions: Sequence[int], dialect: str) -> str:
     key = table.get("primary_key", [])
     hidden = {column["name"] for column in table["columns"] if column.get("hidden")}
     if key and not hidden & set(key):
         columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in key]
-        query.set("order", exp.Order(expressions=[exp.Ordered(this=column) for column in columns]))
+        query.set("order", exp.Order(expressions=[_sorted(column, dialect) for column in columns]))
         return ""
     count = table.get("rows", {"count": None})["count"]
     if count is None or count > SORTED_ROWS:
         return UNORDERED
-    _by_position(query, positions)
+    _by_position(query, positions, dialect)
     return ""
 
 
-def _by_position(query: exp.Query, positions: Sequence[int]) -> None:
-    parts = [exp.Ordered(this=exp.Literal.number(position)) for position in positions]
+def _by_position(query: exp.Query, positions: Sequence[int], dialect: str) -> None:
+    parts = [_sorted(exp.Literal.number(position), dialect) for position in positions]
     if parts:
         query.set("order", exp.Order(expressions=parts))
+
+
+def _sorted(this: exp.Expr, dialect: str) -> exp.Ordered:
+    """An item of ORDER BY; nulls stand where the server puts them by itself."""
+    return exp.Ordered(this=this, nulls_first=dialect == "mysql")
 
 
 def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> str:
@@ -83,7 +90,7 @@ def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> 
         dialect: The server's dialect.
     """
     names = ", ".join(f"c{at}" for at in range(1, len(cells) + 1))
-    inner = query.sql(dialect=dialect, comments=False)
+    inner = written(query, dialect)
     return (
         f"WITH {WRAPPER} ({names}) AS ({inner}) "
         f"SELECT {', '.join(cells)} FROM {WRAPPER} LIMIT {rows}"

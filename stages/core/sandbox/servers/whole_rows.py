@@ -21,15 +21,22 @@ _OWN = frozenset({"key", "value", "ordinality"})
 def refuse(query: exp.Query) -> None:
     """Refuse a name behind the alias of a function in FROM that is none of its columns.
 
+    A name behind what is no alias at all is refused as well: what a function in FROM is called
+    by the server is not always what it was written as.
+
     Raises:
         SqlRefused: With what to write instead.
     """
-    known = _functions(query)
+    known, sources = _functions(query), _sources(query)
     for column in query.find_all(exp.Column):
         owner = fold(column.table)
-        if owner not in known or isinstance(column.this, exp.Star):
+        if not owner or isinstance(column.this, exp.Star):
             continue
-        if fold(column.name) not in known[owner]:
+        if owner not in known and owner not in sources:
+            raise SqlRefused(
+                f"no table {shown(column.table)} in FROM", hint="give what stands there an alias"
+            )
+        if owner in known and fold(column.name) not in known[owner]:
             raise SqlRefused(
                 f"{shown(column.name)} is no column of {shown(column.table)}",
                 hint=f"name the columns of the function: {shown(column.table)}(…)",
@@ -50,6 +57,12 @@ def _functions(query: exp.Query) -> dict[str, frozenset[str]]:
             fits = columns if listed else columns | {name}
             found[name] = found[name] & fits if name in found else fits
     return found
+
+
+def _sources(query: exp.Query) -> frozenset[str]:
+    """What a column may be qualified by, beside functions: aliases, and names of WITH."""
+    named = query.find_all(exp.Table, exp.Subquery, exp.CTE, exp.Lateral, exp.UDTF)
+    return frozenset(fold(node.alias_or_name) for node in named if node.alias_or_name)
 
 
 def _is_function(node: exp.Expr) -> bool:
