@@ -7,11 +7,12 @@ alias, by describe key, and by the part after the last dot where only one table 
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stages.core.records import Table
+from stages.core.text import composed
 
 
 class Names:
@@ -30,18 +31,18 @@ class Names:
         fresh: dict[str, str | None] = {}
         for table in tables:
             for name in spellings(table):
-                other = fresh.setdefault(_fold(name), table["name"])
+                other = fresh.setdefault(_bare(name), table["name"])
                 if other != table["name"]:
-                    fresh[_fold(name)] = None
+                    fresh[_bare(name)] = None
         for name, owner in fresh.items():
             self._tables.setdefault(name, owner)
 
     def table(self, name: str) -> str | None:
         """The canonical name, or None where the catalog has no such table."""
         return (
-            self._tables.get(_fold(name))
-            or self._tables.get(_fold(_canonical(name)))
-            or self._tables.get(_fold(_last(name)))
+            self._tables.get(_bare(name))
+            or self._tables.get(_bare(canonical(name)))
+            or self._tables.get(_bare(_last(name)))
         )
 
     def spellings(self, table: str) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ class Names:
             name: Name of the column, in any case.
         """
         known = self._columns.get(table, {})
-        return known.get(_fold(name)) or known.get(_fold(name.split(".", 1)[0]))
+        return known.get(_bare(name)) or known.get(_bare(name.split(".", 1)[0]))
 
 
 def _own(table: Table) -> Sequence[str]:
@@ -76,22 +77,43 @@ def _last_parts(table: Table) -> Sequence[str]:
 def _column_names(table: Table) -> dict[str, str]:
     found: dict[str, str] = {}
     for column in table["columns"]:
-        found.setdefault(_fold(column["name"]), column["name"])
+        found.setdefault(_bare(column["name"]), column["name"])
     return found
 
 
-def _fold(name: str) -> str:
-    return name.strip().strip('`"[]').casefold()
+def fold(name: str) -> str:
+    r"""The form in which names are compared: composed, and without case.
+
+    >>> fold("CAFE\u0301") == fold("caf\u00e9")
+    True
+    """
+    return name.lower() if name.isascii() else composed(composed(name).casefold())
+
+
+def canonical(spelling: str) -> str:
+    """The canonical form of one spelling (DESIGN 5).
+
+    It keeps letters of any script with their marks, digits and ``_``; the rest becomes ``_``;
+    a leading digit gets ``t_``; lower case.
+
+    >>> canonical("Employee Attendance"), canonical("2024报表(新)"), canonical("a.b-c")
+    ('employee_attendance', 't_2024报表_新_', 'a_b_c')
+    """
+    kept = "".join(char if _kept(char) else "_" for char in composed(spelling))
+    name = composed(kept.lower())
+    return f"t_{name}" if not name or name[0].isdigit() else name
+
+
+def _kept(char: str) -> bool:
+    return char == "_" or unicodedata.category(char)[0] in "LMN"
+
+
+def _bare(name: str) -> str:
+    return fold(name.strip().strip('`"[]'))
 
 
 def _last(name: str) -> str:
     return name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
-
-
-def _canonical(name: str) -> str:
-    """The spelling that canonical names have: letters, digits and ``_``."""
-    plain = re.sub(r"\W", "_", name).lower()
-    return f"t_{plain}" if plain[:1].isdigit() else plain
 
 
 _memo: list[tuple[Sequence[Table], Names]] = []

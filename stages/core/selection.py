@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stages.core.lookup import fold
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -175,12 +176,12 @@ def pinned(pin: Pin, tables: Sequence[Table]) -> tuple[dict[str, set[str]], list
     loose: dict[str, set[str]] = {}
     for table in tables:
         for name in (table["name"], *table.get("aliases", ())):
-            loose.setdefault(name.casefold(), set()).add(table["name"])
+            loose.setdefault(fold(name), set()).add(table["name"])
     notes: list[str] = []
     found: dict[str, set[str]] = {"keep": set(), "fold": set()}
     for kind, wanted in (("keep", pin.get("keep", [])), ("fold", pin.get("fold", []))):
         for name in wanted:
-            alike = {exact[name]} if name in exact else loose.get(name.casefold(), set())
+            alike = {exact[name]} if name in exact else loose.get(fold(name), set())
             if len(alike) == 1:
                 found[kind] |= alike
             else:

@@ -12,6 +12,7 @@ import orjson
 
 from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
 from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.lookup import fold
 from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
 from stages.core.text import shorten
 
@@ -49,9 +50,7 @@ def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
     origins = [item.origin for item in found]
     names = canonical_names(origins)
     known = lookup(origins, names)
-    keys = {
-        (item.origin.path, item.origin.spelling.casefold()): item.raw.primary_key for item in found
-    }
+    keys = {(item.origin.path, fold(item.origin.spelling)): item.raw.primary_key for item in found}
     spellings = aliases(origins, names)
     return [
         _table(item, name, alias, _references(item, known, keys), options)
@@ -111,14 +110,14 @@ def _hidden(raw: RawTable, name: str, options: ScanOptions) -> frozenset[str]:
     """Columns that show no values: by name, or by ``table.column``, without regard to case."""
     if not options.hide:
         return frozenset()
-    patterns = [pattern.casefold() for pattern in options.hide]
-    tables = {raw.name.casefold(), name.casefold()}
+    patterns = [fold(pattern) for pattern in options.hide]
+    tables = {fold(raw.name), fold(name)}
     return frozenset(
         column["name"]
         for column in raw.columns
         for full in [
-            column["name"].casefold(),
-            *(f"{t}.{column['name'].casefold()}" for t in tables),
+            fold(column["name"]),
+            *(f"{t}.{fold(column['name'])}" for t in tables),
         ]
         if any(fnmatchcase(full, pattern) for pattern in patterns)
     )
@@ -166,7 +165,7 @@ def _references(
     """Foreign keys with canonical table names, and the other table's key where none is named."""
     found: list[ForeignKey] = []
     for key in item.raw.foreign_keys:
-        place = (item.origin.path, key["ref_table"].casefold())
+        place = (item.origin.path, fold(key["ref_table"]))
         columns = list(key["ref_columns"]) or list(keys.get(place, ()))
         found.append(
             {

@@ -15,11 +15,12 @@ step up together until they differ, so that no table wins by being met first:
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from stages.core.lookup import canonical, fold
 
 LAST_LEVEL = 3
 
@@ -46,21 +47,6 @@ class Origin:
         if not self.path:
             return self.spelling
         return f"{self.path}::{self.spelling}" if self.several else self.path
-
-
-def canonical(spelling: str) -> str:
-    """The canonical form of one spelling.
-
-    >>> canonical("Employee Attendance"), canonical("2024报表(新)"), canonical("a.b-c")
-    ('employee_attendance', 't_2024报表_新_', 'a_b_c')
-    """
-    kept = "".join(c if _kept(c) else "_" for c in unicodedata.normalize("NFC", spelling))
-    name = unicodedata.normalize("NFC", kept.lower())
-    return f"t_{name}" if not name or name[0].isdigit() else name
-
-
-def _kept(char: str) -> bool:
-    return char == "_" or unicodedata.category(char)[0] in "LMN"
 
 
 def canonical_names(origins: Sequence[Origin]) -> list[str]:
@@ -94,21 +80,21 @@ def _at_level(origin: Origin, level: int) -> str:
 def _clashes(names: Sequence[str]) -> list[list[int]]:
     groups: dict[str, list[int]] = defaultdict(list)
     for i, name in enumerate(names):
-        groups[name.casefold()].append(i)
+        groups[fold(name)].append(i)
     return [members for members in groups.values() if len(members) > 1]
 
 
 def _numbered(names: list[str], origins: Sequence[Origin]) -> list[str]:
     """Number what still clashes; the first of each group keeps its name."""
-    taken = {name.casefold() for name in names}
-    for members in sorted(_clashes(names), key=lambda m: names[m[0]].casefold()):
+    taken = {fold(name) for name in names}
+    for members in sorted(_clashes(names), key=lambda m: fold(names[m[0]])):
         members.sort(key=lambda i: (_spelt_otherwise(origins[i]), origins[i].key))
         number = 2
         for i in members[1:]:
-            while f"{names[i]}_{number}".casefold() in taken:
+            while fold(f"{names[i]}_{number}") in taken:
                 number += 1
             names[i] = f"{names[i]}_{number}"
-            taken.add(names[i].casefold())
+            taken.add(fold(names[i]))
     return names
 
 
@@ -121,8 +107,8 @@ def aliases(origins: Sequence[Origin], names: Sequence[str]) -> list[list[str]]:
     means no other table, neither by spelling nor by canonical name."""
     owners: dict[str, set[int]] = defaultdict(set)
     for i, (origin, name) in enumerate(zip(origins, names, strict=True)):
-        owners[origin.spelling.casefold()].add(i)
-        owners[name.casefold()].add(i)
+        owners[fold(origin.spelling)].add(i)
+        owners[fold(name)].add(i)
     return [
         [origin.spelling] if _free(origin.spelling, name, owners) else []
         for origin, name in zip(origins, names, strict=True)
@@ -130,13 +116,13 @@ def aliases(origins: Sequence[Origin], names: Sequence[str]) -> list[list[str]]:
 
 
 def _free(spelling: str, name: str, owners: dict[str, set[int]]) -> bool:
-    return bool(spelling) and spelling != name and len(owners[spelling.casefold()]) == 1
+    return bool(spelling) and spelling != name and len(owners[fold(spelling)]) == 1
 
 
 def lookup(origins: Iterable[Origin], names: Iterable[str]) -> dict[tuple[str, str], str]:
     """Canonical name by (path, case-folded spelling): how a source's own foreign keys, which
     never leave their source, find the tables they mean."""
     return {
-        (origin.path, origin.spelling.casefold()): name
+        (origin.path, fold(origin.spelling)): name
         for origin, name in zip(origins, names, strict=True)
     }

@@ -12,6 +12,7 @@ from typing import Any
 from stages.core.catalog.build import Unnamed, build
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.lookup import fold
 from stages.core.records import ForeignKey, Table
 
 
@@ -46,7 +47,7 @@ def built(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
             table["source"] = item.extra["source"]
         else:
             table.pop("source", None)
-    known = {table["describe_key"].casefold(): table for table in tables}
+    known = {fold(table["describe_key"]): table for table in tables}
     canonical = {table["name"] for table in tables}
     for table in tables:
         for foreign in table.get("foreign_keys", ()):
@@ -57,7 +58,7 @@ def built(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
 
 def _follow(foreign: ForeignKey, known: Mapping[str, Table]) -> None:
     """Name the other table by its canonical name, and its key where none is named."""
-    other = known.get(foreign["ref_table"].casefold())
+    other = known.get(fold(foreign["ref_table"]))
     if other is not None:
         foreign["ref_table"] = other["name"]
         foreign["ref_columns"] = foreign["ref_columns"] or other.get("primary_key", [])

@@ -1,17 +1,16 @@
 """What past SQL says: which tables are used together, and which columns of them.
 
-`core.judge.past_sql` counts it. Names are kept in the form of canonical names (lower case,
-other characters than letters, digits and ``_`` turned into ``_``), once as the whole
-dotted name and once as its last part, so that a table is found under either.
+`core.judge.past_sql` counts it. Names are kept in the form of canonical names
+(`core.lookup.canonical`), once as the whole dotted name and once as its last part, so that a
+table is found under either.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stages.core.lookup import Names
+from stages.core.lookup import Names, canonical
 
 DOUBT = 2.0
 """Uses without any other table that are imagined for each table, so that one past
@@ -108,9 +107,3 @@ class BoundHistory:
         """The spelling of a table under which past SQL knows it; its own where none is."""
         spellings = self.names.spellings(table)
         return next((name for name in spellings if self.history.knows(name)), table)
-
-
-def canonical(name: str) -> str:
-    """The form in which names are compared."""
-    plain = re.sub(r"\W", "_", name).lower()
-    return f"t_{plain}" if plain[:1].isdigit() else plain

@@ -23,7 +23,7 @@ from stages.core.judge.kinds import kind_bits, kinds_of, terms_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
 from stages.core.judge.spelling import root, spelled
 from stages.core.judge.values import is_plain_number
-from stages.core.text import parted
+from stages.core.text import composed, parted
 
 if TYPE_CHECKING:
     from stages.core.records import Column, Table
@@ -188,7 +188,7 @@ def _add_column(
     if described or comment or nested:
         draft.add("cdesc", at, _text_terms(described, comment, nested))
     for place, value in enumerate(column.get("examples", ())):
-        low = parted(value)[0][:MOST_LETTERS].lower().strip()
+        low = composed(parted(value)[0][:MOST_LETTERS]).lower().strip()
         if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
         if place < MOST_VALUES and low and not low.replace(".", "").replace("-", "").isdigit():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.judge import words
 from stages.core.judge.types import Edge
+from stages.core.lookup import fold
 from stages.core.text import parted
 
 if TYPE_CHECKING:
@@ -143,10 +144,10 @@ def graph_of(edges: Sequence[Edge]) -> KeyGraph:
 
 def declared(tables: Sequence[Table]) -> Iterator[Edge]:
     """Foreign keys of the table lines whose other table is in the catalog (case-blind)."""
-    known = {table["name"].lower(): table["name"] for table in tables}
+    known = {fold(table["name"]): table["name"] for table in tables}
     for table in tables:
         for key in table.get("foreign_keys", ()):
-            other = known.get(key["ref_table"].lower())
+            other = known.get(fold(key["ref_table"]))
             if other is not None and other != table["name"]:
                 yield Edge(
                     table["name"],

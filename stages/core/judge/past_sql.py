@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from stages.core.errors import DataError
-from stages.core.judge.history import History, canonical
+from stages.core.judge.history import History
+from stages.core.lookup import canonical
 
 if TYPE_CHECKING:
     from sqlglot import exp

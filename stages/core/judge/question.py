@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from stages.core.judge import chinese, concepts, dates, form, glossary, wanted, words
+from stages.core.text import composed
 
 if TYPE_CHECKING:
     from stages.core.records import Task
@@ -70,10 +71,10 @@ class Question:
 
 def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     """Read a task's question, evidence, and the part of its knowledge that defines its words."""
-    question, hint = task.get("question", ""), task.get("evidence", "")
+    question, hint = composed(task.get("question", "")), composed(task.get("evidence", ""))
     told: list[tuple[str, Origin]] = [(question, "question"), (hint, "evidence")]
     if "glossary" not in without:
-        known = "\n".join((task.get("knowledge", ""), task.get("video", "")))
+        known = composed("\n".join((task.get("knowledge", ""), task.get("video", ""))))
         told.append((glossary.about(question, known), "glossary"))
     units: dict[str, Unit] = {}
     for text, origin in told:

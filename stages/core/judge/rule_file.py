@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.errors import DataError
 from stages.core.judge.rules import Effect, Pair, Rule, Rules
+from stages.core.text import composed
 
 if TYPE_CHECKING:
     import yaml
@@ -159,7 +160,7 @@ class _Reader:
             patterns += [_word(word) for word in self.texts(keys["words"], "a list of words")]
         if "regex" in keys:
             try:
-                patterns.append(re.compile(self.text(keys["regex"]), re.IGNORECASE))
+                patterns.append(re.compile(composed(self.text(keys["regex"])), re.IGNORECASE))
             except re.error as error:
                 raise self.fail(keys["regex"], f"no regular expression: {error}") from None
         if not patterns:
@@ -181,5 +182,5 @@ class _Reader:
 
 def _word(word: str) -> re.Pattern[str]:
     """A pattern for a word or phrase; Chinese is written without spaces between words."""
-    body = r"\s+".join(re.escape(part) for part in word.split())
+    body = r"\s+".join(re.escape(part) for part in composed(word).split())
     return re.compile(body if _HAN.search(word) else rf"(?<!\w){body}(?!\w)", re.IGNORECASE)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stages.core.lookup import Names
+from stages.core.lookup import Names, fold
+from stages.core.text import composed
 
 Pair = tuple[str, str]
 
@@ -125,7 +126,8 @@ class Rules:
 
     def apply(self, question: str) -> Applied:
         """What the rules that match the question say together."""
-        matched = [(rule, words) for rule in self.rules if (words := rule.match(question))]
+        asked = composed(question)
+        matched = [(rule, words) for rule in self.rules if (words := rule.match(asked))]
         add = [
             name
             for rule, _ in matched
@@ -155,7 +157,7 @@ def _once(items: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _in(name: str, names: Sequence[str]) -> bool:
-    return name.casefold() in {other.casefold() for other in names}
+    return fold(name) in map(fold, names)
 
 
 def _pair_in(pair: Pair, pairs: Sequence[Pair]) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stages.core.judge.history import canonical
 from stages.core.judge.keys import last_name
+from stages.core.lookup import canonical
 from stages.core.records import Table
 
 

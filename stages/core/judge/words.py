@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.core.judge import chinese, segment
+from stages.core.text import composed
 
 _PARTS = re.compile(
     r"[\u3400-\u9fff\uf900-\ufaff]+"  # Han
@@ -59,7 +60,7 @@ def split(name: str) -> tuple[str, ...]:
     (('cust', 'addr'), ('ship', 'to', 'address', '2'))
     """
     words: list[str] = []
-    for part in _PARTS.findall(_HUMP.sub(" ", name)):
+    for part in _PARTS.findall(_HUMP.sub(" ", composed(name))):
         words.extend(_pieces(part))
     return tuple(words)
 
@@ -88,10 +89,11 @@ def terms(name: str) -> tuple[str, ...]:
 def sentence(text: str, limit: int = 100_000) -> tuple[tuple[str, int, int], ...]:
     """The words of a text with their places: ``(spelling, start, end)``.
 
-    Identifiers are split as names are; Chinese runs are cut by dictionary.
+    Identifiers are split as names are; Chinese runs are cut by dictionary. Places are those
+    of the composed text.
     """
     found: list[tuple[str, int, int]] = []
-    for match in _WORD.finditer(text[:limit]):
+    for match in _WORD.finditer(composed(text[:limit])):
         spelling, start = match.group(), match.start()
         if chinese.is_han(spelling):
             for word in chinese.cut(spelling):
@@ -112,4 +114,4 @@ def compact(name: str) -> str:
     >>> compact("Ship_To"), compact("ship to")
     ('shipto', 'shipto')
     """
-    return re.sub(r"[\W_]+", "", name).lower()
+    return re.sub(r"[\W_]+", "", composed(name)).lower()

@@ -16,6 +16,7 @@ from stages.core.lang import Lang
 from stages.core.linking.columns import Unit
 from stages.core.linking.connect import Relations
 from stages.core.linking.picked import Pick, Picked
+from stages.core.lookup import fold
 from stages.core.text import quoted
 
 if TYPE_CHECKING:
@@ -141,13 +142,13 @@ class Guard:
         that name is all that could join the two tables."""
         holders: dict[str, list[str]] = {}
         for table, name in picked:
-            holders.setdefault(name.casefold(), []).append(table)
+            holders.setdefault(fold(name), []).append(table)
         found: dict[Unit, bool] = {}
         for table, columns in self._candidates.items():
             for name in columns:
                 others = [
                     other
-                    for other in holders.get(name.casefold(), ())
+                    for other in holders.get(fold(name), ())
                     if other != table and not self._relations.alike(table, other)
                 ]
                 if others and self._open(picked, table, name):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stages.core.lookup import fold
 from stages.core.records import JudgedColumn, Statement, Table, TableJudgment
 from stages.core.text import visible
 
@@ -162,4 +163,4 @@ class ColumnNames:
 def _fold(name: str) -> str:
     for mark in '"`[]':
         name = name.replace(mark, "")
-    return name.strip().casefold()
+    return fold(name.strip())

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from stages.core.linking.columns import Unit, column_of, units
+from stages.core.lookup import fold
 
 if TYPE_CHECKING:
     from stages.core.judge import Edge
@@ -117,14 +118,14 @@ class Protected:
 
 def declared_keys(tables: Sequence[Table]) -> frozenset[Unit]:
     """All candidate columns that a declared key runs over, on either side of it."""
-    by_name = {table["name"].lower(): table for table in tables}
+    by_name = {fold(table["name"]): table for table in tables}
     found: set[Unit] = set()
     for table in tables:
         own = {column["name"] for column in table["columns"] if column.get("key")}
         own |= set(table.get("primary_key", []))
         for key in table.get("foreign_keys", []):
             own |= set(key["columns"])
-            other = by_name.get(key["ref_table"].lower())
+            other = by_name.get(fold(key["ref_table"]))
             if other is not None:
                 found |= _over(other, set(key["ref_columns"]))
         found |= _over(table, own)
@@ -135,7 +136,7 @@ def _over(table: Table, columns: set[str]) -> set[Unit]:
     """The candidate columns of the table that lie in these columns, in any case."""
     if not columns:
         return set()
-    low = {name.lower() for name in columns}
+    low = set(map(fold, columns))
     return {
-        (table["name"], name) for name, column in column_of(table).items() if column.lower() in low
+        (table["name"], name) for name, column in column_of(table).items() if fold(column) in low
     }

@@ -17,6 +17,7 @@ from typing import Any
 from stages.core.linking.columns import Unit
 from stages.core.linking.packing import Batch
 from stages.core.linking.schema_text import NAME
+from stages.core.lookup import fold
 from stages.core.text import visible
 
 
@@ -189,5 +190,5 @@ def _above(path: str) -> list[str]:
 
 def _fold(name: str, *, dotted: bool = False) -> str:
     """A name without case, quotes and white space around it; its last part where dotted."""
-    bare = name.strip().strip("`\"'[]").casefold()
+    bare = fold(name.strip().strip("`\"'[]"))
     return bare.rpartition(".")[2].strip("`\"'[]") if dotted else bare

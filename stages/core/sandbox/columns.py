@@ -13,7 +13,8 @@ def mend_columns(query: exp.Query, resolver: Resolver) -> list[str]:
 
     ``catalog.schema.name.column`` loses what its table lost. A column qualified by another
     spelling of a table that the query reads once gets the spelling in use. A quoted column
-    that no table of the query has becomes the one that equals it but for white space.
+    that no table of the query has becomes the one that equals it but for white space, or for
+    how its accents are written.
 
     Returns:
         What was mended, as notes.
@@ -56,7 +57,9 @@ def _follow(column: exp.Column, resolver: Resolver) -> None:
 def _squeezed(column: exp.Column, resolver: Resolver, outputs: set[str]) -> list[str]:
     """Mend a quoted column by white space alone; the note, or nothing."""
     identifier = column.this
-    if not isinstance(identifier, exp.Identifier) or not identifier.quoted:
+    if not isinstance(identifier, exp.Identifier):
+        return []
+    if not identifier.quoted and identifier.name.isascii():
         return []
     real = {name for table in resolver.tables.values() for name in seen(table)}
     word = fold(identifier.name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from stages.core.errors import DataError
 from stages.core.lines import Asked
+from stages.core.lookup import fold
 from stages.core.records import Table
 from stages.core.text import visible
 from stages.core.views.book import Book, sections_of
@@ -44,11 +45,9 @@ def why(book: Book, wanted: str, task_id: str | None) -> Iterator[str]:
 
 def find(tables: list[Table], wanted: str) -> Table | None:
     """The table by canonical name, else by alias, without regard to case."""
-    key = wanted.casefold()
-    by_name = next((t for t in tables if t["name"].casefold() == key), None)
-    return by_name or next(
-        (t for t in tables if key in map(str.casefold, t.get("aliases", []))), None
-    )
+    key = fold(wanted)
+    by_name = next((t for t in tables if fold(t["name"]) == key), None)
+    return by_name or next((t for t in tables if key in map(fold, t.get("aliases", []))), None)
 
 
 def _about(asked: Asked, table: Table) -> Iterator[str]:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.lookup import fold
 from stages.core.records import Skipped
 
 SAMPLE_ROWS = 100
@@ -48,7 +49,7 @@ class ServerOptions:
 
 
 def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name.casefold(), p.casefold()) for name in names for p in patterns)
+    return any(fnmatchcase(fold(name), fold(p)) for name in names for p in patterns)
 
 
 @dataclass
