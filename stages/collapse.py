@@ -151,5 +151,5 @@ STAGE = Stage(
     inputs=("pin",),
     options=(BY,),
     counts=_counts,
-    summary="{0} of {1} tables in full, {2} by column names, {3} as a line",
+    summary="{0} of {1:table} in full, {2} by column names, {3} as a line",
 )

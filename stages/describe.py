@@ -240,5 +240,5 @@ STAGE = Stage(
     text=_text,
     text_suffix=_suffix,
     counts=_counts,
-    summary="{0} tables in full, {1} by column names, {2} as a line; {3} of {4} tokens",
+    summary="{0:table} in full, {1} by column names, {2} as a line; {3} of {4:token}",
 )

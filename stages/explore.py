@@ -225,5 +225,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="{0} of {1} tables relevant with {2} columns, after {3} statements",
+    summary="{0} of {1:table} relevant with {2:column}, after {3:statement}",
 )  # fmt: skip

@@ -253,5 +253,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="kept {0} of {1} tables, {2} of {3} columns",
+    summary="kept {0} of {1:table}, {2} of {3:column}",
 )  # fmt: skip

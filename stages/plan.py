@@ -150,5 +150,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="{0} steps",
+    summary="{0:step}",
 )  # fmt: skip

@@ -182,5 +182,5 @@ STAGE = Stage(
     options=OPTIONS,
     text=_text,
     counts=_counts,
-    summary="{0} tokens: rules {1}, knowledge {2}, evidence {3}",
+    summary="{0:token}: rules {1}, knowledge {2}, evidence {3}",
 )

@@ -259,5 +259,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="kept {0} of {1} columns in {2} of {3} tables",
+    summary="kept {0} of {1:column} in {2} of {3:table}",
 )  # fmt: skip

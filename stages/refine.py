@@ -216,5 +216,5 @@ STAGE = Stage(
         apex,
     ),
     counts=_counts,
-    summary="{0} columns in {1} tables, {2} join paths added",
+    summary="{0:column} in {1:table}, {2:join path} added",
 )  # fmt: skip

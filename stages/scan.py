@@ -22,6 +22,7 @@ import click
 import orjson
 
 from stages.core import diagnostics
+from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
 from stages.core.lines import Output, dump
 from stages.core.streams import STDIN, inputs, output
@@ -241,7 +242,7 @@ def _write(items: Iterator[Item], out: Output) -> None:
             _warn(item)
             diagnostics.progress(counts["table"], None, "tables")
     diagnostics.note(
-        f"{_many(counts['catalog'], 'catalog')}, {_many(counts['table'], 'table')}, {_many(counts['task'], 'task')}"
+        f"{many(counts['catalog'], 'catalog')}, {many(counts['table'], 'table')}, {many(counts['task'], 'task')}"
     )
 
 
@@ -252,10 +253,6 @@ def _line(record: Mapping[str, Any]) -> bytes:
         raise DataError(
             f"cannot be written as JSON: {error}", place=str(record.get("name", ""))
         ) from None
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _warn(record: Mapping[str, Any]) -> None:

@@ -123,5 +123,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="{0} tables, {1} of them with a role",
+    summary="{0:table}, {1} of them with a role",
 )  # fmt: skip

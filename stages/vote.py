@@ -296,5 +296,5 @@ STAGE = Stage(
         ),
     ),
     counts=_counts,
-    summary="kept {0} of {1} tables",
+    summary="kept {0} of {1:table}",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stages.core import diagnostics
+from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, WinnowError
 from stages.core.lines import Asked, Broken, Item, Output, Shelf, dump
 from stages.core.sections import Check, seal, section, with_section
@@ -176,13 +177,14 @@ def _summarise(plan: Plan, asked: Asked, done: Mapping[str, Any]) -> None:
     plan.counted += 1
     plan.counts = tuple(map(sum, zip(plan.counts or (0,) * len(counts), counts, strict=True)))
     show = diagnostics.note if plan.counted <= SUMMARIES_SHOWN else diagnostics.detail
-    show(f"{asked.task['task_id']}: {plan.stage.summary.format(*counts)}")
+    show(f"{asked.task['task_id']}: {plan.stage.summary.format(*map(Count, counts))}")
 
 
 def totals(plan: Plan) -> None:
     """One line over all tasks, and one for every task id that was asked for and not met."""
     if plan.counted > SUMMARIES_SHOWN:
-        diagnostics.note(f"{plan.counted} tasks: {plan.stage.summary.format(*plan.counts)}")
+        summary = plan.stage.summary.format(*map(Count, plan.counts))
+        diagnostics.note(f"{plan.counted} tasks: {summary}")
     _say_lacking(plan)
     for name in sorted((plan.only or frozenset()) - plan.seen):
         diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))

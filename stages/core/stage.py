@@ -69,7 +69,8 @@ class Stage:
         text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.
         report: A file made from all tasks of a run, where an option asks for it.
         counts: The numbers of what one section leaves; they are added up over tasks.
-        summary: The sentence for stderr that `counts` fill: ``"kept {0} of {1} tables"``.
+        summary: The sentence for stderr that `counts` fill, with nouns in the singular:
+            ``"kept {0} of {1:table}"``.
     """
 
     run: Callable[..., Section | Awaitable[Section]]

@@ -15,6 +15,7 @@ from stages.core.linking.kept import Kept as Results
 from stages.core.linking.results import Tried
 from stages.core.model import ModelOptions
 from stages.core.model.cache import FILE
+from stages.core.text import block
 from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
 from tests.tools import Done, run
 
@@ -57,6 +58,18 @@ def test_ls_shows_one_line_for_each_reply(kept: Kept) -> None:
     assert len(kept.cache("ls", "-n", "1").out.splitlines()) == 1
     assert len(kept.cache("ls", "--model", "openai/test").out.splitlines()) == 2
     assert len(kept.cache("ls", "--log", str(kept.log)).out.splitlines()) == 2
+
+
+def test_ls_shows_the_question_of_a_task_wherever_it_stands_in_the_prompt(tmp_path: Path) -> None:
+    long = "## rules\n" + "x" * 500
+    asked = block("question", "Which towns\ngrew?")
+    user = f"## q\n{asked}\n\n## tables\n{long}"
+    messages = ({"role": "system", "content": long}, {"role": "user", "content": user})
+    with asking([FINE]) as (_, options):
+        options = replace(options, cache=tmp_path / "cache")
+        ask(options, replace(REQUEST, messages=messages))
+    done = run("cache", "ls", env={"WINNOW_CACHE": str(tmp_path / "cache")})
+    assert done.out.decode().rstrip().endswith("  Which towns grew?")
 
 
 def test_show_prints_what_was_asked_and_answered(kept: Kept) -> None:

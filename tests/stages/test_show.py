@@ -40,6 +40,52 @@ def test_overview_names_every_table_and_every_section(folded):
     assert "knowledge: 508 characters" in text
 
 
+def test_tables_that_a_section_kept_are_listed_best_first():
+    lines = run("scan", "examples/task_15", "-q").out
+    stages = ["link", "plan", "prune", "summarize", "explore", "refine", "vote", "collapse"]
+    lines = pipe(lines, *([name, "-q"] for name in stages)).out
+    task = orjson.loads(lines.splitlines()[-1])
+    text = run("show", stdin=lines, env={"COLUMNS": "400"}).out.decode()
+    said = {line.strip() for line in text.splitlines()}
+    ranked = [f"{n} {t['name']} {t['score']:.3f}" for n, t in enumerate(task["link"]["tables"], 1)]
+    kept = sum(t["keep"] for t in task["link"]["tables"])
+    assert f"kept: {', '.join(ranked[:kept])}" in said
+    assert f"not kept: {', '.join(ranked[kept:])}" in said
+    assert "not kept: employee_attendance 0/1" in said
+    assert "kept: doc_company_rules always, company_financials 1/1, company_profile 1/1" in said
+    assert "as a line: employee_attendance" in said
+    assert "vote: kept 3 of 4 tables in 1 round; builtin" in said
+    assert any(line.startswith("relevant: ") for line in said)
+
+
+def test_long_lists_are_cut_and_counted_unless_one_task_is_asked_for():
+    tables = [
+        {
+            "kind": "table",
+            "catalog": "c",
+            "name": f"t{n}",
+            "describe_key": f"t{n}.csv",
+            "columns": [],
+        }
+        for n in range(30)
+    ]
+    shown = {"full": [f"t{n}" for n in range(30)], "names": [], "line": []}
+    task = {"kind": "task", "catalog": "c", "task_id": "1", "question": "which?"}
+    task["collapse"] = {"keys": [], "shown": shown, "by": []}
+    lines = b"".join(orjson.dumps(line) + b"\n" for line in [*tables, task])
+    assert ", and 10 more" in run("show", stdin=lines, env={"COLUMNS": "800"}).out.decode()
+    whole = run("show", "--task", "1", stdin=lines, env={"COLUMNS": "800"}).out.decode()
+    assert "t29" in whole.splitlines()[-2]
+
+
+def test_one_task_comes_without_the_tables_of_its_catalog(folded):
+    text = run("show", "--task", "task_15", stdin=folded).out.decode()
+    first, second, *_ = text.splitlines()
+    assert first.startswith("catalog task_15, 4 tables, 1 document")
+    assert second.startswith("task task_15: ")
+    assert "clock_in" not in text
+
+
 def test_task_chooses_one_and_says_when_there_is_none(folded):
     assert "task task_15" in run("show", "--task", "task_15", stdin=folded).out.decode()
     done = run("show", "--task", "nope", stdin=folded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,10 @@ from stages.core.text import safe_lines, visible
 SHORT = 12
 """Hex digits of a key in a list; enough to name one of a million with."""
 WORDS = 60
-"""Characters of the last message in a list."""
+"""Characters of a question in a list."""
+_QUESTION = re.compile(
+    r"<<<question (?P<mark>\w+)\n(?P<text>.*?)\nquestion (?P=mark)>>>", re.DOTALL
+)
 AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "m"))
 
 
@@ -45,14 +49,20 @@ def age(created: float, now: float) -> str:
 
 
 def row(entry: Entry, now: float) -> str:
-    """One line of ``ls``: key, age, tokens, model, schema, sample, end of what was asked."""
+    """One line of ``ls``: key, age, tokens, model, schema, sample, the task's question."""
     request, reply = entry.request, entry.reply
     tokens = f"{reply['tokens_in']}+{reply['tokens_out']}"
-    asked = request["messages"][-1]["content"] if request["messages"] else ""
     name = f"{request['name']}#{request['sample']}"
     head = f"{short(entry.key)}  {age(entry.created, now):>4}  {tokens:>11}"
-    said = visible(" ".join(asked.split())[-WORDS:])
+    said = visible(" ".join(_question(request["messages"]).split()), WORDS)
     return f"{head}  {visible(request['model'], 40)}  {visible(name, 40)}  {said}\n"
+
+
+def _question(messages: Iterable[Mapping[str, Any]]) -> str:
+    """The question in a prompt, between its boundaries; without one, what the user side began with."""
+    spoken = [str(m["content"]) for m in messages if m["role"] == "user"]
+    found = next(filter(None, map(_QUESTION.search, spoken)), None)
+    return found["text"] if found else next(iter(spoken), "")
 
 
 def whole_text(entry: Entry) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from stages.core import schema
+from stages.core.counts import many
 from stages.core.lines import Asked, Shelf
 from stages.core.records import Catalog, Table
 from stages.core.text import visible
 from stages.core.views.book import Book, sections_of
 from stages.core.views.brief import brief
+from stages.core.views.ranking import MOST, Order, ranking
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,21 +22,25 @@ COLUMNS_NAMED = 8
 
 
 def overview(book: Book, task_id: str | None) -> Iterator[RenderableType]:
-    """Catalogs and tables, then tasks; with ``task_id`` that task and its catalog only."""
+    """Catalogs and tables, then tasks; with ``task_id`` that task, all tables of its lists, and
+    its catalog in one line."""
     tasks = [asked for asked in book.tasks if task_id in (None, asked.task["task_id"])]
     ids = {asked.shelf.id for asked in tasks} if task_id else set(book.shelves)
     for key, shelf in book.shelves.items():
         if key in ids:
-            yield from _catalog(shelf)
+            yield from _catalog(shelf, whole=task_id is None)
     for asked in tasks:
         yield _task(asked, whole=task_id is not None)
 
 
-def _catalog(shelf: Shelf) -> Iterator[RenderableType]:
+def _catalog(shelf: Shelf, *, whole: bool) -> Iterator[RenderableType]:
+    """The catalog in a line, and its tables where the whole is asked for."""
     from rich.table import Table as Grid
     from rich.text import Text
 
     yield Text(_catalog_line(shelf.catalog, len(shelf.tables)), style="bold")
+    if not whole:
+        return
     for skipped in shelf.catalog.get("skipped", []):
         yield Text(
             f"  skipped {visible(skipped['path'], LINE)}: {visible(skipped['reason'], LINE)}",
@@ -63,11 +70,6 @@ def _catalog_line(catalog: Catalog, tables: int) -> str:
     return ", ".join(parts)
 
 
-def many(number: int, one: str) -> str:
-    """The number with its noun, in the plural where it is not 1."""
-    return f"{number} {one if number == 1 else one + 's'}"
-
-
 def _table_cells(table: Table) -> tuple[str, ...]:
     names = [visible(column["name"], NAME) for column in table["columns"]]
     more = f" … {len(names)} in all" if len(names) > COLUMNS_NAMED else ""
@@ -94,7 +96,7 @@ def rows(table: Table) -> str:
 def _task(asked: Asked, *, whole: bool) -> RenderableType:
     from rich.text import Text
 
-    task = asked.task
+    task, order = asked.task, Order.of(asked)
     text = Text(f"task {visible(task['task_id'], NAME)}", style="bold")
     text.append(
         f": {visible(task.get('question', '(no question)'), None if whole else QUESTION)}\n",
@@ -104,7 +106,9 @@ def _task(asked: Asked, *, whole: bool) -> RenderableType:
         value = str(task.get(key, ""))
         if value:
             shown = visible(" ".join(value.split()), None if whole and key == "evidence" else NAME)
-            text.append(f"  {key}: {len(value)} characters: {shown}\n", style="not bold dim")
+            text.append(
+                f"  {key}: {many(len(value), 'character')}: {shown}\n", style="not bold dim"
+            )
     for key, names in task.get("pin", {}).items():
         if isinstance(names, list) and names:
             text.append(
@@ -121,4 +125,15 @@ def _task(asked: Asked, *, whole: bool) -> RenderableType:
         text.append(
             f"  {visible(name, NAME)}: {visible(brief(name, section), 4 * LINE)}\n", style=style
         )
+        if schema.exists(name) and schema.fits(section, name):
+            for line in _lists(name, section, order, whole=whole):
+                text.append(f"    {line}\n", style="not bold dim")
     return text
+
+
+def _lists(name: str, section: dict[str, Any], order: Order, *, whole: bool) -> Iterator[str]:
+    """The tables that a section kept and did not keep, best first."""
+    for head, items in ranking(name, section, order):
+        shown = items if whole else items[:MOST]
+        more = f", and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+        yield f"{head}: {', '.join(visible(item, LINE) for item in shown)}{more}"
