@@ -87,24 +87,38 @@ class StaleSection(SectionError):
 class ModelError(WinnowError):
     """A model gave no usable answer.
 
-    Where ``certain`` is set, the same request would end in the same way in this run.
+    Where ``certain`` is set, the same request would end in the same way in this run. Where
+    ``in_vain`` is, the model did answer, and asking it the same again is likely to bring no
+    more. Where ``sat_out`` is, the call was sent again before it was given up.
     """
 
     certain = False
+    in_vain = False
+    sat_out = False
 
     def same(self) -> Self:
         """Another of it, to be raised in another place."""
         made = type(self)(self.what, place=self.place, hint=self.hint)
-        made.certain = self.certain
+        made.certain, made.in_vain, made.sat_out = self.certain, self.in_vain, self.sat_out
         return made
 
 
 class ReplyInvalid(ModelError):
     """The reply breaks its schema, and so did the repaired one."""
 
+    in_vain = True
+
 
 class ReplyCut(ModelError):
     """The reply ended at the length limit."""
+
+    in_vain = True
+
+
+class ReplyFiltered(ModelError):
+    """The provider's content filter stopped the reply."""
+
+    in_vain = True
 
 
 class CallFailed(ModelError):

@@ -65,10 +65,13 @@ async def poll(
     batches = 0
     while batches < wanted + SPARE_BATCHES and not _hopeless(failures, replies):
         missing = [sample for sample in range(wanted) if sample not in replies]
+        # What one sample learnt holds for the others: no reply was of use yet.
+        vain = [sample for sample in failures if failures[sample].in_vain and not replies]
+        missing = [sample for sample in missing if sample not in vain]
         if not missing:
             break
         batches += 1
-        failures = {}
+        failures = {sample: failures[sample] for sample in vain}
         asked = [replace(request, sample=sample) for sample in missing]
         answers = await ask_together(model, asked, timeout)
         for sample, answer in zip(missing, answers, strict=True):
@@ -83,11 +86,16 @@ async def poll(
 def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:
     """Whether nothing is left but failures that asking again cannot mend.
 
-    A refusal that is certain to repeat, and a model that could not be reached after all the
-    retries of its client, are among them unless some round came through: then others may.
+    A refusal that is certain to repeat, an answer that is of no use, and a model that could
+    not be reached after the retries of its client, are among them unless some round came
+    through: then others may.
     """
     return bool(failures) and all(
-        isinstance(failure, FINAL)
-        or (not replies and (failure.certain or isinstance(failure, Unreachable)))
+        isinstance(failure, FINAL) or (not replies and _lasting(failure))
         for failure in failures.values()
     )
+
+
+def _lasting(failure: ModelError) -> bool:
+    away = isinstance(failure, Unreachable) and failure.sat_out
+    return failure.certain or failure.in_vain or away

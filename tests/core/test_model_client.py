@@ -145,8 +145,17 @@ def test_an_empty_text_is_no_answer_either() -> None:
     assert len(server.requests) == 2
 
 
-def test_a_cut_reply_is_never_used_though_it_could_be_read() -> None:
-    with asking([Say(data={"a": 1}, cut=True)]) as (server, options), pytest.raises(ReplyCut):
+@pytest.mark.parametrize("after", ["", "\n" * 500, "\nLet me explain: the"])
+def test_a_cut_reply_counts_where_its_value_is_whole(after: str) -> None:
+    with asking([Say(text=f'{{"a": 1}}{after}', cut=True)]) as (server, options):
+        assert ask(options).data == {"a": 1}
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("text", ['{"a": 1', '{"a": 1}, {"a": ', '<think>{"a": 1} or', ""])
+def test_a_cut_reply_is_never_used_where_its_value_is_not(text: str) -> None:
+    said = Say(text=text, cut=True, extra={"reasoning_content": '{"a": 1}'})
+    with asking([said]) as (server, options), pytest.raises(ReplyCut):
         ask(options)
     assert len(server.requests) == 1
 

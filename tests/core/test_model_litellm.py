@@ -59,7 +59,7 @@ FAULTS: dict[str, tuple[Say, type[ModelError], int]] = {
     "503": (Say(status=503), Unreachable, 3),
     "dropped": (Say(drop=True), Unreachable, 3),
     "hang": (Say(hang=True), CallTimeout, 1),
-    "cut": (Say(data={"a": 1}, cut=True), ReplyCut, 1),
+    "cut": (Say(text='{"a"', cut=True), ReplyCut, 1),
 }
 
 

@@ -38,6 +38,11 @@ READABLE = {
     "fence wins over text": 'Not {"a": 2} but\n```json\n{"a": 1}\n```',
     "comment inside": '{"a": 1 /* sure */}',
     "windows line ends": '```json\r\n{"a": 1}\r\n```\r\n',
+    "only a thought": '<think>So it is {"a": 1}</think>',
+    "two braces": '{{"a": 1}',
+    "two braces on both sides": '{{"a": 1}}',
+    "a brace more at the end": '{"a": 1}}',
+    "a bracket more": '[{"a": 1}',
     "byte order mark": '\ufeff{"a": 1}',
 }
 
@@ -49,7 +54,7 @@ def test_a_value_is_found_in_its_wrapping(text: str) -> None:
 
 UNREADABLE = {
     "nothing": ("", "empty"),
-    "only a thought": ('<think>{"a": 1}</think>', "empty"),
+    "only a thought, in two minds": ('<think>{"a": 1} or {"a": 2}</think>', "2 different"),
     "a thought without end": ('<think>It may be {"a": 1}', "empty"),
     "prose": ("I cannot answer that.", "no JSON value"),
     "cut in a string": ('{"a": 1, "note": "the ta', "no end"),

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.errors import CallFailed, CallTimeout, ModelError, NotCached, NotSent, Unreachable
+from stages.core.errors import (
+    CallFailed,
+    CallTimeout,
+    ModelError,
+    NotCached,
+    NotSent,
+    ReplyCut,
+    ReplyFiltered,
+    ReplyInvalid,
+    Unreachable,
+)
 from stages.core.model.request import Reply, Request
 from stages.core.polling import Poll, poll
 
@@ -75,7 +85,15 @@ def test_at_least_one_round(rounds: int) -> None:
     assert run(Script(fails({})), rounds) == Poll((0,), 1)
 
 
-@pytest.mark.parametrize("error", [Unreachable("gone"), NotCached("not kept"), NotSent("dry")])
+def gone() -> Unreachable:
+    """The error of a call that was sent again and again."""
+    error = Unreachable("gone")
+    error.sat_out = True
+    return error
+
+
+@pytest.mark.parametrize("error", [gone(), NotCached("not kept"), NotSent("dry"),
+                                   ReplyInvalid("nonsense"), ReplyCut("cut"), ReplyFiltered("no")])  # fmt: skip
 def test_what_asking_again_cannot_mend_is_not_asked_again(error: ModelError) -> None:
     script = Script(lambda sample, times: error)
     assert run(script) == Poll((), 1, str(error))
@@ -98,18 +116,36 @@ def test_refusal_beside_a_reply_to_the_same_is_asked_again() -> None:
 
 def test_rounds_that_failed_before_the_first_came_through_are_asked_again() -> None:
     def answer(sample: int, times: int) -> object:
-        return Unreachable("gone") if sample < 4 and times == 0 else sample
+        return gone() if sample < 4 and times == 0 else sample
 
     assert run(Script(answer)) == Poll((0, 1, 2, 3, 4), 2)
 
 
 def test_one_failure_that_may_pass_is_asked_again_among_final_ones() -> None:
     def answer(sample: int, times: int) -> object:
-        return Unreachable("gone") if sample else CallFailed("no") if times == 0 else 0
+        return gone() if sample else CallFailed("no") if times == 0 else 0
 
     found = run(Script(answer))
     assert found.replies == (0,)
     assert found.batches > 1
+
+
+def test_a_call_that_was_sent_once_only_is_asked_again_however_it_failed() -> None:
+    assert run(Script(lambda sample, times: Unreachable("gone"))) == Poll((), 7, "gone")
+
+
+def test_answers_in_vain_are_asked_for_again_only_beside_one_of_use() -> None:
+    def answer(sample: int, times: int) -> object:
+        if sample == 0:
+            return CallFailed("no") if times == 0 else 0
+        return ReplyInvalid("nonsense") if times == 0 else sample
+
+    script = Script(answer)
+    assert run(script) == Poll((0, 1, 2, 3, 4), 3)
+    assert script.asked == dict.fromkeys(range(5), 2)
+    script = Script(lambda sample, times: ReplyInvalid("no") if sample else CallFailed("no"))
+    run(script)
+    assert script.asked == {0: 7, 1: 1, 2: 1, 3: 1, 4: 1}
 
 
 def test_other_errors_go_through_after_every_call_was_made() -> None:

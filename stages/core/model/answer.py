@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import orjson
+
 Mode = Literal["schema", "tool", "json", "text"]
 """How a reply is held to its schema: by the provider, by a forced tool, as any JSON, not at all."""
 
@@ -26,6 +28,11 @@ NO_TEMPERATURE = re.compile(
 """What reasoning models say of a temperature."""
 
 
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Keys of a message under which servers give what the model thought."""
+THINKING = re.compile(r"think|reason", re.I)
+"""What the types of parts of a message are called that are thoughts."""
+
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input)[^.]{0,30} (is )?too long|too many tokens"
     r"|exceeds? the maximum number of tokens",
@@ -39,11 +46,13 @@ class Answer:
     """One answer of a provider.
 
     Args:
-        text: The reply; the arguments of the tool where one was forced.
+        text: The reply's text; the arguments of the tool where one was called instead.
         finish: The finish reason: ``stop``, ``length``, ``content_filter``…
         tokens_in: Prompt tokens as the provider counts them.
         tokens_out: Reply tokens as the provider counts them.
         usd: Its cost; None where no price is known.
+        calls: What tools were called with, beside the text.
+        thought: What the model thought, where the provider gives it apart.
     """
 
     text: str
@@ -51,10 +60,52 @@ class Answer:
     tokens_in: int
     tokens_out: int
     usd: float | None
+    calls: tuple[str, ...] = ()
+    thought: str = ""
 
     def __post_init__(self) -> None:
         """Replace lone surrogates: they are no text, and nothing can store or send them."""
-        object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode())
+        object.__setattr__(self, "text", _encodable(self.text))
+        object.__setattr__(self, "calls", tuple(map(_encodable, self.calls)))
+        object.__setattr__(self, "thought", _encodable(self.thought))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def said(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message of the chat protocol says: `text`, `calls` and `thought` of an `Answer`.
+
+    Raises:
+        AttributeError, KeyError, TypeError: It is no such message.
+
+    >>> said({"content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]})
+    {'text': '{}', 'calls': ('{}',), 'thought': ''}
+    """
+    functions = [call["function"] for call in message.get("tool_calls") or ()]
+    functions += [message["function_call"]] if message.get("function_call") else []
+    calls = [_json(function.get("arguments")) for function in functions]
+    content, thought = message.get("content") or message.get("refusal") or "", ""
+    if not isinstance(content, str):
+        parts = [part for part in content if isinstance(part, dict)]
+        thoughts = [part for part in parts if THINKING.search(str(part.get("type", "")))]
+        calls += [_json(part["input"]) for part in parts if part.get("input")]
+        content = "".join(str(part.get("text") or "") for part in parts if part not in thoughts)
+        thought = "".join(str(p.get("text") or p.get("thinking") or "") for p in thoughts)
+    apart = (message.get(key) for key in THOUGHTS)
+    thought = thought or next((found for found in apart if isinstance(found, str) and found), "")
+    calls = [call for call in calls if call.strip()]
+    return {"text": content or "\n".join(calls), "calls": tuple(calls), "thought": thought}
+
+
+def _json(arguments: Any) -> str:
+    """Arguments as text; some servers send them as the value itself."""
+    return (
+        arguments
+        if isinstance(arguments, str)
+        else orjson.dumps(arguments or "").decode().strip('"')
+    )
 
 
 class Failure(Exception):

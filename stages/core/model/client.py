@@ -15,7 +15,7 @@ from stages.core.model import direct, transport
 from stages.core.model.answer import Wire
 from stages.core.model.cache import Store, open_store
 from stages.core.model.check import checker
-from stages.core.model.converse import Conversation, Settled
+from stages.core.model.converse import Conversation
 from stages.core.model.log import Caller, CallLog
 from stages.core.model.options import ModelOptions
 from stages.core.model.pricing import price
@@ -23,6 +23,7 @@ from stages.core.model.refusals import Refusals
 from stages.core.model.request import Reply, Request, key_of, whole
 from stages.core.model.retry import Circuit
 from stages.core.model.sender import Asking, Sender
+from stages.core.model.settled import Settled
 from stages.core.model.task import Asker
 
 
@@ -155,7 +156,10 @@ class Client(Asker):
             await self._sender.wire.ready()
             if self._settled is None:
                 self._settled = Settled(self._sender.wire.modes[0])
-            talk = Conversation(self._sender, self.options, self._settled, request, asking)
+            talk = Conversation(
+                self._sender, self.options, self._settled, request, asking,
+                check=lambda: self._check(request, asking),
+            )  # fmt: skip
             return self._priced(await talk.reply())
 
     def _check(self, request: Request, asking: Asking) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from stages.core.model.answer import Answer, Failure, Mode
+from stages.core.model.answer import Answer, Failure, Mode, said
 from stages.core.model.modes import ALL
 from stages.core.model.options import ModelOptions
 from stages.core.model.retry import PASSING, retry_after
@@ -114,13 +114,13 @@ class Direct:
         try:
             body = orjson.loads(raw)
         except orjson.JSONDecodeError:
-            body = None
+            body = _streamed(raw)
         body = body if isinstance(body, dict) else {}
         if status == 200 and body.get("choices"):
             with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError, ValueError):
                 return _answer(body)
         error = body.get("error")
-        said = (
+        what = (
             error.get("message", "")
             if isinstance(error, dict)
             else error or raw[:500].decode(errors="replace")
@@ -131,7 +131,7 @@ class Direct:
         status = code if status == 200 and code else status
         wait = retry_after(headers)
         passing = status in PASSING or (status == 200 and not error)
-        raise self._failure(f"HTTP {status}: {said}", status=status, passing=passing, wait=wait)
+        raise self._failure(f"HTTP {status}: {what}", status=status, passing=passing, wait=wait)
 
     def _failure(self, what: str, **facts: Any) -> Failure:
         return Failure(scrubbed(what, self._options.options), **facts)
@@ -143,24 +143,33 @@ class Direct:
             self._session = None
 
 
+def _streamed(raw: bytes) -> dict[str, Any] | None:
+    """A chat completion that came in pieces, as server-sent events; None where it is no such."""
+    if not raw.lstrip().startswith(b"data:"):
+        return None
+    text = {"content": "", "reasoning_content": ""}
+    finish, usage = None, None
+    with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError, ValueError):
+        for line in raw.splitlines():
+            if not line.startswith(b"data:") or line[5:].strip() == b"[DONE]":
+                continue
+            piece = orjson.loads(line[5:])
+            usage = piece.get("usage") or usage
+            for choice in piece["choices"][:1]:
+                finish = choice.get("finish_reason") or finish
+                for key in text:
+                    text[key] += choice.get("delta", {}).get(key) or ""
+        return {"choices": [{"message": text, "finish_reason": finish}], "usage": usage}
+    return None
+
+
 def _answer(body: Mapping[str, Any]) -> Answer:
     choice = body["choices"][0]
     usage = body.get("usage") or {}
     return Answer(
-        text=text_of(choice.get("message") or {}),
+        **said(choice.get("message") or {}),
         finish=str(choice.get("finish_reason") or ""),
         tokens_in=int(usage.get("prompt_tokens") or 0),
         tokens_out=int(usage.get("completion_tokens") or 0),
         usd=None,
     )
-
-
-def text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message: the arguments of its tool call, its content, or the parts of that."""
-    calls = message.get("tool_calls")
-    if calls:
-        return str(calls[0]["function"].get("arguments") or "")
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))

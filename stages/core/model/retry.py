@@ -7,8 +7,12 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
+from stages.core.model.options import RETRIES
+
 PASSING = frozenset({408, 409, 429}) | frozenset(range(500, 600))
 """Statuses after which the same call may come through."""
+ATTEMPTS = RETRIES + 1
+"""Attempts that a call has, unless told otherwise."""
 LONGEST = 20.0
 """Seconds of the longest wait before sending again."""
 LONGEST_ASKED = 300.0
@@ -59,27 +63,31 @@ class Circuit:
     Attributes:
         reached: Whether any call ever came through.
         reason: What the last call that opened it met; empty while it is closed.
+        row: Calls given up in a row, while it is closed.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.reached = False
         self.reason = ""
-        self._row = 0
+        self.row = 0
+        self._weight = 0.0
 
     def passed(self) -> None:
         """A call came through."""
         self.reached = True
-        self._row = 0
+        self.row, self._weight = 0, 0.0
 
-    def failed(self, what: str, *, of_the_request: bool) -> None:
+    def failed(self, what: str, *, of_the_request: bool, once: bool = False) -> None:
         """A call was given up.
 
         What speaks against one request alone counts only while nothing has ever come
-        through: then it may be a setting that is wrong for all of them.
+        through: then it may be a setting that is wrong for all of them. What may pass, and
+        was met ``once``, counts as one of the attempts that a call has by default.
         """
-        if of_the_request and self.reached:
+        if (of_the_request and self.reached) or self.reason:
             return
-        self._row += 1
-        if self._row >= self.limit and not self.reason:
+        self.row += 1
+        self._weight += 1 / ATTEMPTS if once else 1.0
+        if self._weight >= self.limit:
             self.reason = what

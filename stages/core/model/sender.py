@@ -80,11 +80,13 @@ class Sender:
             CallFailed: Something did, before.
         """
         if self.circuit.reason:
-            raise self._error(
-                f"stopped after {self.circuit.limit} calls in a row failed: {self.circuit.reason}",
+            error = self._error(
+                f"stopped after {self.circuit.row} calls in a row failed: {self.circuit.reason}",
                 hint=self._mending
                 or "mend what is wrong there and run again; what was answered is kept",
             )
+            error.sat_out = True
+            raise error
 
     async def send(
         self,
@@ -110,23 +112,25 @@ class Sender:
             if last.of_the_request:
                 raise last
             asked = last.wait or 0.0
-            if not last.passing or asked > LONGEST_ASKED or attempt > self._retries(last):
+            last.passing = last.passing and asked <= LONGEST_ASKED
+            if not last.passing or attempt > self._retries(last):
                 break
             self._usage.retries += 1
             await asyncio.sleep(max(asked, backoff(attempt, self._options.wait, self._draw)))
-        raise self.given_up(last)
+        raise self.given_up(last, attempt)
 
     def _retries(self, failure: Failure) -> int:
         """Times to send again: few where nobody has ever been there, as with a wrong address."""
         nobody = failure.unconnected and not self.circuit.reached
         return min(NOBODY_RETRIES, self._options.retries) if nobody else self._options.retries
 
-    def given_up(self, failure: Failure) -> ModelError:
+    def given_up(self, failure: Failure, attempts: int = 1) -> ModelError:
         """The error for the user, after the last attempt."""
-        self.circuit.failed(failure.what, of_the_request=failure.of_the_request)
+        once = failure.passing and attempts == 1
+        self.circuit.failed(failure.what, of_the_request=failure.of_the_request, once=once)
         self._mending = self._hint(failure)
         error = self._error(failure.what, hint=self._mending, of_the_request=failure.of_the_request)
-        error.certain = failure.certain
+        error.certain, error.sat_out = failure.certain, attempts > 1 or not failure.passing
         return error
 
     def _error(self, what: str, *, hint: str, of_the_request: bool = False) -> ModelError:

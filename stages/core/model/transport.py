@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from stages.core.model.answer import Answer, Failure, Mode
-from stages.core.model.direct import LOOPBACK, NO_KEY, text_of
+from stages.core.model.answer import Answer, Failure, Mode, said
+from stages.core.model.direct import LOOPBACK, NO_KEY
 from stages.core.model.modes import ALL
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import plain_url
@@ -162,13 +162,13 @@ class Litellm:
         dropped = any(_is_dropped(cause) for cause in behind)
         status = getattr(error, "status_code", None)
         status = status if isinstance(status, int) and not dropped else None
-        said = str(getattr(error, "message", "") or error) or type(error).__name__
-        if NO_CREDENTIALS.search(said):  # which litellm calls a failure of the server
+        what = str(getattr(error, "message", "") or error) or type(error).__name__
+        if NO_CREDENTIALS.search(what):  # which litellm calls a failure of the server
             status, dropped = 401, False
         if unconnected := any(type(cause).__name__ in NOBODY for cause in behind):
-            said = f"cannot connect to {plain_url(self._options.base_url) or 'the provider'}"
+            what = f"cannot connect to {plain_url(self._options.base_url) or 'the provider'}"
         return Failure(
-            scrubbed(said if status is None else f"HTTP {status}: {said}", self._options.options),
+            scrubbed(what if status is None else f"HTTP {status}: {what}", self._options.options),
             status=status,
             passing=dropped or status in PASSING,
             wait=retry_after(_headers(error)),
@@ -208,7 +208,7 @@ def _answer(response: Any) -> Answer:
     usage = getattr(response, "usage", None)
     cost = response._hidden_params.get("response_cost")
     return Answer(
-        text=text_of(choice.message.model_dump()),
+        **said(choice.message.model_dump()),
         finish=choice.finish_reason or "",
         tokens_in=getattr(usage, "prompt_tokens", 0) or 0,
         tokens_out=getattr(usage, "completion_tokens", 0) or 0,
