@@ -88,7 +88,13 @@ TRAPS: list[tuple[str, str, list[str], dict[str, Any], str]] = [
     ("a delimiter too many", "a,b\n1,x,\n2,y,\n", ["a", "b"], {}, ""),
     ("caret", "a^b\n1^x,y\n2^z\n", ["a", "b"], {"delimiter": "^"}, ""),
     ("tilde", "a~b\n1~x\n2~z\n", ["a", "b"], {"delimiter": "~"}, ""),
-    ("semicolon, decimal commas", "id;b\n1;1,5\n2;2,5\n", ["id", "b"], {"delimiter": ";"}, ""),
+    (
+        "semicolon, decimal commas",
+        "id;b\n1;1,5\n2;2,5\n",
+        ["id", "b"],
+        {"delimiter": ";"},
+        "with commas in them",
+    ),
     ("bar", "a|b\n1|x\n2|z\n", ["a", "b"], {"delimiter": "|"}, ""),
     ("quoted line ends", 'a,b\n1,"x\ny"\n2,"p\r\nq"\n', ["a", "b"], {}, ""),
     ("doubled quotes", 'a,b\n1,"x ""y"" z"\n2,w\n', ["a", "b"], {}, ""),
@@ -184,7 +190,37 @@ TYPES: list[tuple[list[str], str]] = [
     (["007", "8"], "VARCHAR"),
     (["+4912345", "1"], "VARCHAR"),
     (["1.5", "2"], "DOUBLE"),
-    (["1e5", "2.5E-3"], "DOUBLE"),
+    (["1e+05", "2.5E-03", "3"], "DOUBLE"),
+    (["1e5", "2.5"], "VARCHAR"),
+    (["12E12", "13E12"], "VARCHAR"),
+    (["1.9", "1.10"], "VARCHAR"),
+    (["1.9", "1.11"], "DOUBLE"),
+    (["250.0", "250.00"], "VARCHAR"),
+    (["250", "250.0"], "VARCHAR"),
+    (["250.0", "3.5"], "DOUBLE"),
+    (["1200000.0", "950000.0"], "DOUBLE"),
+    (["2.50", "10.00", "0"], "DECIMAL(18,2)"),
+    (["2.50", "10"], "VARCHAR"),
+    (["-0.00", "0.00"], "VARCHAR"),
+    (["0.00", "0"], "VARCHAR"),
+    (["12345678901234567890.10", "1.25"], "DECIMAL(38,2)"),
+    (["123456789.123456789", "1.5"], "VARCHAR"),
+    (["0.1234567890123456789", "1.5"], "VARCHAR"),
+    (["0.30000000000000004", "0.1"], "DOUBLE"),
+    (["123456789012345678", "1"], "BIGINT"),
+    (["+5", "5"], "VARCHAR"),
+    (["+0.5", "0.5"], "VARCHAR"),
+    (["00.5", "1.5"], "VARCHAR"),
+    ([".5", "0.5"], "VARCHAR"),
+    ([".5", "1.25"], "DOUBLE"),
+    (["-0", "0"], "VARCHAR"),
+    (["1e+05", "100000"], "VARCHAR"),
+    (["0.00001", "0.5"], "DOUBLE"),
+    (["10000000000000000", "0.5"], "DOUBLE"),
+    (["True", "true"], "VARCHAR"),
+    (["2024-01-05", "2024-1-5"], "VARCHAR"),
+    (["10:00:00", "10:00:00.0"], "VARCHAR"),
+    (["2024-01-05 10:00:00", "2024-01-05T10:00:00"], "VARCHAR"),
     (["1.5", "12345678901234567"], "VARCHAR"),
     (["1e999", "1"], "VARCHAR"),
     (["1.5", "nan", "-inf"], "DOUBLE"),
@@ -306,7 +342,13 @@ LATE = [
     ("fits", "", {}),
     ("text among numbers", "none,0.5,2024-01-05,x\n", {"n": "VARCHAR"}),
     ("a fraction is not rounded", "1.5,0.5,2024-01-05,x\n", {"n": "DOUBLE"}),
-    ("nor is an exponent read", "1e2,0.5,2024-01-05,x\n", {"n": "DOUBLE"}),
+    ("nor is an exponent read", "1e2,0.5,2024-01-05,x\n", {"n": "VARCHAR"}),
+    ("but a power that a program wrote", "2e+22,0.5,2024-01-05,x\n", {"n": "DOUBLE"}),
+    ("a zero at the end stays", "1,1.10,2024-01-05,x\n", {"x": "VARCHAR"}),
+    ("a bare whole number among pointed ones", "1,7,2024-01-05,x\n", {}),
+    ("more digits than a double has", "1,0.12345678901234567,2024-01-05,x\n", {"x": "VARCHAR"}),
+    ("a small fraction", "1,0.00001,2024-01-05,x\n", {}),
+    ("a sign stays", "1,+0.5,2024-01-05,x\n", {"x": "VARCHAR"}),
     ("beyond 64 bits", "9223372036854775808,0.5,2024-01-05,x\n", {"n": "HUGEINT"}),
     ("an hour is not dropped", "1,0.5,2024-01-05 10:00:00,x\n", {"day": "TIMESTAMP"}),
     ("leading zeros stay", "007,0.5,2024-01-05,x\n", {"n": "VARCHAR"}),
@@ -316,7 +358,7 @@ LATE = [
     ("short row", "1,0.5\n", {}),
     ("stray quotation mark", '1,0.5,2024-01-05,"x" y\n', {}),
     ("mixed line end", "1,0.5,2024-01-05,x\r\n", {}),
-    ("an exact spelling otherwise", " 7 ,0.500,2024/1/5,x\n", {}),
+    ("an exact spelling otherwise", " 7 , 0.75 ,2024/1/5,x\n", {}),
 ]
 
 
@@ -342,6 +384,56 @@ def test_late_surprises_widen_when_loading(
         cell and cast(kind, cell) for cell, kind in zip(rows[AT], types.values(), strict=True)
     ]
     assert cells[AT] == wanted
+
+
+SEPARATORS = [
+    (
+        "a;b\n1.000;2,50\n12.500;3,75\n",
+        ["VARCHAR", "VARCHAR"],
+        ["with commas", "of thousands beside"],
+    ),
+    (
+        "a;b\n1.234;2,50\n12.567;3,75\n",
+        ["VARCHAR", "VARCHAR"],
+        ["with commas", "of thousands beside"],
+    ),
+    (
+        "a\tb\n1.234\t2,5\n900\t3,75\n",
+        ["VARCHAR", "VARCHAR"],
+        ["with commas", "of thousands beside"],
+    ),
+    (
+        "a;b\n1.234.567;1.234,50\n900;3,75\n",
+        ["VARCHAR", "VARCHAR"],
+        ["with commas", "of thousands beside"],
+    ),
+    ("a;b\nx;1.234\ny;900\n", ["VARCHAR", "DOUBLE"], ["a guess: b"]),
+    ("a;b\nx;1.000\ny;12.500\n", ["VARCHAR", "DECIMAL(18,3)"], ["a guess: b"]),
+    ("a;b\nx;1.000\ny;900\n", ["VARCHAR", "VARCHAR"], ["kept as text: b"]),
+    ("a;b\nx;0.125\ny;1.250\n", ["VARCHAR", "DECIMAL(18,3)"], []),
+    ('a,b\nx,"1,234"\ny,900\n', ["VARCHAR", "VARCHAR"], ["with commas in them"]),
+    ('a,b\nx,"1,234.50"\ny,"2,000.00"\n', ["VARCHAR", "VARCHAR"], ["with commas in them"]),
+    ("v,b\n1.9,1\n1.10,2\n", ["VARCHAR", "BIGINT"], ["would not come back"]),
+    ("v,b\n12E12,1\n13E12,2\n", ["VARCHAR", "BIGINT"], []),
+    ("v,b\n192.168,1\n10.0,2\n", ["DOUBLE", "BIGINT"], []),
+]
+
+
+@pytest.mark.parametrize(("text", "types", "words"), SEPARATORS)
+def test_points_and_commas_are_right_or_told(
+    tmp_path: Path, text: str, types: list[str], words: list[str]
+) -> None:
+    path = written(tmp_path, text.encode())
+    raw = scanned(path)
+    assert types_of(raw) == types
+    found, cells = loaded(path, raw)
+    assert list(found.values()) == types
+    assert len(raw.warnings) == len(words)
+    assert all(any(word in said for said in raw.warnings) for word in words)
+    rows = [row.replace('"', "") for row in text.split("\n")[1:-1]]
+    assert [",".join(map(str, row)).replace("\t", ",") for row in cells] == [
+        row.replace(";", ",").replace("\t", ",") for row in rows
+    ] or "DOUBLE" in types
 
 
 def test_a_late_open_quotation_mark_swallows_nothing(tmp_path: Path) -> None:

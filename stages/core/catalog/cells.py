@@ -21,6 +21,8 @@ def cast(kind: str, text: str) -> str:
     >>> cast("DOUBLE", "1.50"), cast("DATE", "2024/1/5"), cast("VARCHAR", "007")
     ('1.5', '2024-01-05', '007')
     """
+    if kind.startswith("DECIMAL"):
+        return _fixed(text.strip(" "), int(kind.rstrip(")").rpartition(",")[2]))
     change = _CASTS.get(kind)
     return change(text) if change else text
 
@@ -32,6 +34,11 @@ def real(number: float) -> str:
     ('100000.0', '1e+16', '-0.0')
     """
     return repr(number)
+
+
+def _fixed(text: str, scale: int) -> str:
+    """A number with its digits behind the point, which a bare 0 has none of."""
+    return text if "." in text else f"{text}.{'0' * scale}"
 
 
 def spread(values: Iterable[T], most: int) -> list[T]:

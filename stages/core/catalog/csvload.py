@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from stages.core.catalog import recode, sampling
 from stages.core.catalog.dialect import Dialect
 from stages.core.catalog.grid import header_mark
-from stages.core.catalog.sqltext import create, lasting, text
+from stages.core.catalog.sqltext import Style, create, lasting, text
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -49,18 +49,19 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         )
     _check_header(path, len(names), reader)
     columns = [(column["name"], column["type"]) for column in table["columns"]]
+    style = Style(frozenset(reader.get("pointed", ())))
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
         if not reader.get("rewrite"):
             try:
                 plain = _utf8(path, Path(folder, "plain.csv"), reader)
-                create(con, _relation(plain, names, reader), columns, target)
+                create(con, _relation(plain, names, reader), columns, target, style=style)
                 return
             except duckdb.Error as error:
                 if lasting(error):
                     raise
         clean = Path(folder, "clean.csv")
         longest = _rewrite(path, clean, len(names), reader)
-        create(con, _relation(clean, names, _CLEAN, longest), columns, target)
+        create(con, _relation(clean, names, _CLEAN, longest), columns, target, style=style)
 
 
 def _check_header(path: Path, wide: int, reader: dict[str, Any]) -> None:

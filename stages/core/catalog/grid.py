@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from stages.core.catalog import infer
+from stages.core.catalog import infer, separators
 
 Row = Sequence[str]
 _SHAPES = 50  # distinct values that a first cell is compared with
@@ -84,6 +84,7 @@ def build(head: Sequence[Row], more: Sequence[Row] = ()) -> Grid:
         taken = "for the header" if grid.header else "for data, not for a header,"
         warnings.append(f"all cells are text; the first line is taken {taken} without certainty")
     grid.skip = skip
+    warnings += separators.settle(grid.names, grid.types, grid.values)
     grid.warnings[:0] = warnings
     return grid
 
@@ -219,6 +220,11 @@ def _has_header(first: Row, grid: Grid) -> tuple[bool, bool]:
             named = named or not null
         elif typed != "VARCHAR":
             same = kind != "VARCHAR" and infer.wider(kind, typed) != "VARCHAR"
+            named, fits = named or not same, fits or same
+    numbers = [at for at, kind in enumerate(grid.types[: len(cells)]) if kind == "VARCHAR"]
+    for at in numbers:
+        if kinds[at] == "VARCHAR" and separators.are_numbers(grid.values[at]):
+            same = separators.are_numbers({cells[at]: None})
             named, fits = named or not same, fits or same
     if named or fits:
         return named, True

@@ -1,8 +1,12 @@
 """The DuckDB type that a column of text can be read as without losing anything.
 
-A value keeps its text unless casting it and back means the same: numbers with leading
-zeros or a plus sign (codes, telephone numbers), days in any order but year-month-day, and
-words for yes and no stay VARCHAR. Whole numbers beyond BIGINT become HUGEINT, not DOUBLE.
+A type is taken only where the text of every cell can be had back from its value and the one
+way in which the column is written, so no two texts become the same value. Numbers with leading
+zeros or a plus sign (codes, telephone numbers), days in any order but year-month-day, and words
+for yes and no stay VARCHAR. Whole numbers beyond BIGINT become HUGEINT, not DOUBLE. Fractions
+are DOUBLE where they are written as short as can be (``2.5``, ``3``) or with a point always
+(``2.5``, ``3.0``), and DECIMAL where all have the same digits behind the point (``2.50``); else
+(``1.9`` and ``1.10``, ``12E12``, more digits than a double holds) they are text.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ import datetime
 import re
 from collections.abc import Collection
 
-_INT = r"\ *+-?(?:0|[1-9][0-9]*+)\ *+"
-_REAL = (
-    r"\ *+(?:-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
-    r"|\+(?:0|[1-9][0-9]*+)\.[0-9]++)\ *+"
-)
+from stages.core.catalog import cells
+
+_INT = r"\ *+(?:0|-?[1-9][0-9]*+)\ *+"
+_POWER = r"-?[1-9](?:\.[0-9]++)?[eE][+-][0-9]{1,3}|-?[1-9]\.[0-9]++[eE][0-9]{1,3}"
+"""As programs write it: ``12E12`` and ``1E5`` are codes."""
+_REAL = rf"\ *+(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?|-?\.[0-9]++|{_POWER})\ *+"
 _NONE = r"[nN][aA][nN]|[+-]?[iI][nN][fF](?:inity)?"
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}-[0-9]{1,2}|/[0-9]{1,2}/[0-9]{1,2})"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
@@ -42,9 +47,17 @@ _ALL = {
     "BOOLEAN": _all("[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]"),
 }
 """Narrow before wide; one pass of one pattern over a whole column is what makes it quick."""
+_SHORT = _all(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]*[1-9])?")
+_POINTED = _all(r"-?(?:0|[1-9][0-9]*+)\.(?:0|[0-9]*[1-9])")
+_LOOKS = _all(rf"{_REAL}|\ *+[+-]?[0-9]++\.[0-9]++\ *+")
+_ONE_FIXED = re.compile(r"0|-?(?:0|[1-9][0-9]*+)\.[0-9]++(?<!-0\.0)(?<!-0\.00)(?<!-0\.000)")
+_ONE_POWER = re.compile(_POWER)
+_HEADED = re.compile(r"-?0\.")
+_NO_DIGITS = re.compile(r"[eE].*|[^0-9]")
+_INFINITE = float("inf")
+_DIGITS = 38  # of a DECIMAL
 _BIG = 1 << 63
 _HUGE = 1 << 127
-_EXACT = 1 << 53
 
 
 def text_type(values: Collection[str]) -> str:
@@ -69,9 +82,9 @@ def _checked(kind: str, values: Collection[str], joined: str) -> str:
         return _whole(values)
     if kind == "DOUBLE":
         return _real(values, joined)
-    if kind in ("BOOLEAN", "TIME"):
-        return kind
-    return kind if all(map(_is_day, {value[:10] for value in values})) else "VARCHAR"
+    if kind not in ("BOOLEAN", "TIME") and not all(map(_is_day, {v[:10] for v in values})):
+        return "VARCHAR"
+    return kind if _distinct(kind, values) else "VARCHAR"
 
 
 def _whole(values: Collection[str]) -> str:
@@ -89,21 +102,64 @@ def _whole(values: Collection[str]) -> str:
 
 
 def _real(values: Collection[str], joined: str) -> str:
-    """DOUBLE, unless a whole number among them would be rounded, one overflows, or none is
-    a number at all."""
-    if not _DIGIT.search(joined):
+    """DOUBLE or DECIMAL where the texts come back from it, else VARCHAR."""
+    if not _DIGIT.search(joined) or "-0" in values:
         return "VARCHAR"
-    if max(map(len, values)) <= 15 and "e" not in joined and "E" not in joined:
+    if max(map(len, values)) <= 15 and (_SHORT.fullmatch(joined) or _POINTED.fullmatch(joined)):
         return "DOUBLE"
-    risky = [value for value in values if len(value) > 15 or "e" in value or "E" in value]
-    return "DOUBLE" if all(map(_fits, risky)) else "VARCHAR"
+    texts = [value.strip(" ") for value in values]
+    tails = [
+        text.rpartition(".")[2] for text in texts if "." in text and not _ONE_POWER.match(text)
+    ]
+    if any(tail.endswith("0") and tail != "0" for tail in tails):
+        return _decimal(texts, tails)
+    whole = any(map(_ONE_INT.fullmatch, texts))
+    headless = any(text.lstrip("-").startswith(".") for text in texts)
+    if (whole and "0" in tails) or (headless and any(_HEADED.match(text) for text in texts)):
+        return "VARCHAR"
+    return "DOUBLE" if all(map(_returns, texts)) and _distinct("DOUBLE", texts) else "VARCHAR"
 
 
-def _fits(value: str) -> bool:
-    """Whether one number survives as a double."""
-    if _ONE_INT.fullmatch(value):
-        return abs(int(value)) <= _EXACT
-    return abs(float(value)) < float("inf") or not _DIGIT.search(value)
+def _decimal(texts: Collection[str], tails: Collection[str]) -> str:
+    """DECIMAL of numbers that all have the same digits behind the point; a bare 0 may be
+    among them."""
+    if len(set(map(len, tails))) > 1 or not all(map(_ONE_FIXED.fullmatch, texts)):
+        return "VARCHAR"
+    scale = max(map(len, tails))
+    digits = max(len(text.lstrip("-")) for text in texts) - 1
+    zeros = sum(1 for text in texts if not text.strip("0."))
+    if digits > _DIGITS or scale < 2 or zeros > 1:
+        return "VARCHAR"
+    return f"DECIMAL({18 if digits <= 18 else _DIGITS},{scale})"
+
+
+def _returns(text: str) -> bool:
+    """Whether a double keeps all digits of one number."""
+    number = float(text)
+    if number != number or number in (_INFINITE, -_INFINITE):
+        return not _DIGIT.search(text)
+    return digits(text) == digits(repr(number))
+
+
+def digits(text: str) -> str:
+    """The digits of a number that count.
+
+    >>> digits("-0.00120"), digits("1.2e-05"), digits("1200")
+    ('12', '12', '12')
+    """
+    return _NO_DIGITS.sub("", text).strip("0")
+
+
+def _distinct(kind: str, values: Collection[str]) -> bool:
+    """Whether no two texts become the same value."""
+    return len({cells.cast(kind, value) for value in values}) == len(values)
+
+
+def looks_real(values: Collection[str]) -> bool:
+    """Whether texts that stay VARCHAR are fractions all the same: versions, or numbers of more
+    digits than there is room for."""
+    joined = "\n".join(values) + "\n"
+    return "." in joined and bool(_LOOKS.fullmatch(joined))
 
 
 def _is_day(text: str) -> bool:
@@ -128,6 +184,11 @@ def wider(left: str, right: str) -> str:
     if left == right:
         return left
     both = {left, right}
+    decimal = [kind for kind in both if kind.startswith("DECIMAL")]
+    if len(decimal) == 2:
+        return max(decimal) if len({kind.split(",")[1] for kind in decimal}) == 1 else "VARCHAR"
+    if decimal and both & {"BIGINT", "DOUBLE"}:
+        return "DOUBLE"
     for family in (("BIGINT", "HUGEINT"), ("BIGINT", "DOUBLE"), ("DATE", "TIMESTAMP")):
         if both == set(family):
             return family[1]

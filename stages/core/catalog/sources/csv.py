@@ -131,6 +131,9 @@ def _raw(
         "skip": table.skip,
         "width": len(table.names),
     }
+    pointed = [name for at, name in enumerate(table.names) if _is_pointed(table, at)]
+    if pointed:
+        reader["pointed"] = pointed
     if table.mark:
         reader["names"] = table.mark
     if _odd(table, how, found):
@@ -147,6 +150,13 @@ def _raw(
     if how.quote == "" and sample.whole:
         raw.warnings.append(OPENED)
     return raw
+
+
+def _is_pointed(table: grid.Grid, at: int) -> bool:
+    """Whether the whole numbers of a column of doubles are written with a point."""
+    return table.types[at] == "DOUBLE" and any(
+        text.rstrip(" ").endswith(".0") for text in table.values[at]
+    )
 
 
 def _odd(table: grid.Grid, how: dialect.Dialect, found: encoding.Encoding) -> bool:
