@@ -1,7 +1,7 @@
 """Counting tokens, the same way for every model: with the o200k vocabulary.
 
-One measure for all models makes sizes comparable between runs. The vocabulary is the file
-that litellm ships, found without importing litellm, so nothing is downloaded.
+One measure for all models makes sizes comparable between runs. The vocabulary lies beside
+this package (see `data/SOURCES.md`), so nothing is downloaded.
 
 Loading all 200,000 tokens takes a quarter of a second, more than a stage may take to start.
 A token can only occur in a text that holds all its bytes, so for a small text only those
@@ -13,7 +13,6 @@ bounded and the sum is the same. `size` does not count all of what no model can 
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import threading
 from binascii import a2b_base64, b2a_base64
@@ -21,16 +20,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
-
-from stages.core.errors import WinnowError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-# tiktoken and litellm name the file after the SHA-1 of the address that it comes from.
-_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
+VOCABULARY = Path(__file__).parent / "data" / "o200k_base.tiktoken"
+
+_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+PATTERN = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _ENDING,
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _ENDING,
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+"""How o200k parts a text before tokens are looked for."""
 
 SMALL = 200_000
 """Bytes of text up to which a part of the vocabulary is quicker to load than all of it."""
@@ -103,9 +112,6 @@ def beside(whole: str, part: str) -> Size:
 
 def count(text: str) -> int:
     """The o200k tokens of a text; what looks like a special token counts as plain text.
-
-    Raises:
-        WinnowError: The installed litellm ships no o200k vocabulary.
 
     >>> count("hello world"), count("")
     (2, 0)
@@ -203,31 +209,18 @@ def _all_ranks() -> dict[bytes, int]:
 
 
 def _encoding(ranks: dict[bytes, int]) -> Encoding:
-    """tiktoken's own definition of o200k, with these ranks instead of those it would load."""
+    """o200k with these of its tokens."""
     import tiktoken
-    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-    scope = {**vars(openai_public), "load_tiktoken_bpe": lambda *_, **__: ranks}
-    define = FunctionType(openai_public.o200k_base.__code__, scope)
-    definition: dict[str, Any] = define()
-    return tiktoken.Encoding(**definition)
+    return tiktoken.Encoding(
+        "o200k_base", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={}
+    )
 
 
 @lru_cache(maxsize=1)
 def _words() -> list[bytes]:
     """The vocabulary file: each token in Base64, followed by its rank."""
-    return _path().read_bytes().split()
-
-
-def _path() -> Path:
-    """The vocabulary among the files of litellm."""
-    spec = importlib.util.find_spec("litellm")
-    root = Path(spec.origin).parent if spec and spec.origin else Path()
-    path = root / "litellm_core_utils" / "tokenizers" / _FILE
-    if not path.is_file():
-        hint = "install a litellm of version 1.100 or newer"
-        raise WinnowError("no o200k vocabulary to count tokens with", hint=hint)
-    return path
+    return VOCABULARY.read_bytes().split()
 
 
 _lock = threading.Lock()

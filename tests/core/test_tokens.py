@@ -1,4 +1,4 @@
-"""Tokens are counted with o200k, from the vocabulary that litellm ships, whole or in part."""
+"""Tokens are counted with o200k, from the vocabulary that is shipped, whole or in part."""
 
 from __future__ import annotations
 
@@ -22,25 +22,29 @@ FILES = sorted(path for path in (ROOT / "stages").rglob("*") if path.suffix in (
 
 @cache
 def whole() -> Any:
-    """tiktoken's o200k as it is, with its own loader."""
-    import importlib.util
-
+    """tiktoken's own definition of o200k, with the vocabulary as its loader reads it."""
     import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+    from tiktoken_ext import openai_public
 
-    spec = importlib.util.find_spec("litellm")
-    assert spec is not None
-    assert spec.origin is not None
-    folder = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-    try:
-        return tiktoken.get_encoding("o200k_base")
-    finally:
-        del os.environ["TIKTOKEN_CACHE_DIR"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openai_public, "load_tiktoken_bpe", _loaded(load_tiktoken_bpe))
+        return tiktoken.Encoding(**openai_public.o200k_base())
+
+
+def _loaded(load: Any) -> Any:
+    """The loader, which checks the hash that tiktoken expects, on the file that is shipped."""
+    return lambda _url, expected_hash: load(str(tokens.VOCABULARY), expected_hash)
 
 
 def fresh() -> Any:
     """A vocabulary that has loaded nothing yet."""
     return tokens._Vocabulary()
+
+
+def test_the_definition_is_tiktokens() -> None:
+    assert whole()._pat_str == tokens.PATTERN
+    assert whole()._mergeable_ranks == tokens._all_ranks()
 
 
 @pytest.mark.parametrize(
