@@ -36,6 +36,7 @@ from typing import Any
 import click
 
 from stages.core import diagnostics
+from stages.core.command import privileged_option
 from stages.core.errors import SqlLimit, UsageError
 from stages.core.numbers import Real
 from stages.core.sandbox.limits import ALL, Answer, Limits
@@ -103,7 +104,7 @@ LIMITS = (
 
 
 def _with_limits(command: click.Command) -> click.Command:
-    command.params.extend(LIMITS)
+    command.params.extend([*LIMITS, privileged_option()])
     return command
 
 

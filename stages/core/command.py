@@ -59,6 +59,15 @@ def reporting_options() -> list[click.Parameter]:
     ]
 
 
+def privileged_option() -> click.Option:
+    """``--allow-privileged``, for commands that run queries on a server."""
+    return click.Option(
+        ["--allow-privileged", "privileged"],
+        is_flag=True,
+        help="Query a server as a role that can do more than read, and say what it can do.",
+    )
+
+
 def text_option() -> click.Option:
     """``--text``, for stages whose section is text in the end."""
     return click.Option(
@@ -78,6 +87,7 @@ def command(stage: Stage, doc: str) -> click.Command:
     params = [*common_options(), *([text_option()] if stage.text else [])]
     params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
+    params += [privileged_option()] if "database" in stage.wants else []
     own = [str(option.name) for option in stage.options]
 
     def callback(**values: Any) -> None:

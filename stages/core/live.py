@@ -22,7 +22,7 @@ class Live:
 
     Args:
         common: Values of the options that stages share: ``cache``, ``no_cache``, ``offline``,
-            ``dry_run``, ``dump_prompt`` and ``concurrency`` are looked at.
+            ``dry_run``, ``dump_prompt``, ``concurrency`` and ``privileged`` are looked at.
     """
 
     def __init__(self, common: Mapping[str, Any]) -> None:
@@ -77,6 +77,7 @@ def live(common: Mapping[str, Any]) -> Iterator[Live]:
 def _ways(common: Mapping[str, Any]) -> Ways:
     from stages.core.linking.data import Ways
     from stages.core.linking.kept import Kept
+    from stages.core.sandbox.limits import Limits
     from stages.core.sandbox.pool import size_for
 
     dry = bool(common.get("dry_run") or common.get("dump_prompt"))
@@ -86,6 +87,7 @@ def _ways(common: Mapping[str, Any]) -> Ways:
         kept=None if folder is None else Kept(folder),
         offline=bool(common.get("offline")),
         dry=dry,
+        limits=Limits(privileged=bool(common.get("privileged"))),
         progress=lambda name: diagnostics.progress(0, None, f"loading {name}"),
     )
 

@@ -28,6 +28,7 @@ CREATE TABLE secret (x text); INSERT INTO secret VALUES ('the-marker-in-secret')
 CREATE TABLE empty_one (); CREATE TABLE "odd ""name;--" ("co""l" int);
 CREATE ROLE reader LOGIN PASSWORD '{password}'; GRANT USAGE ON SCHEMA hr TO reader;
 GRANT SELECT ON customers, orders, hr.lines, big TO reader; GRANT SELECT (a) ON hr.orders TO reader;
+CREATE ROLE plain LOGIN PASSWORD '{password}'; GRANT SELECT ON customers TO plain;
 CREATE ROLE writer LOGIN PASSWORD '{password}'; GRANT SELECT, INSERT ON orders TO writer;
 ANALYZE customers; ANALYZE orders
 """
@@ -51,6 +52,7 @@ CREATE FUNCTION abs_of(x int) RETURNS int RETURN abs(x);
 CREATE USER reader@'127.0.0.1' IDENTIFIED BY '{password}';
 GRANT SELECT ON shop.customers TO reader@'127.0.0.1'; GRANT SELECT ON shop.big TO reader@'127.0.0.1';
 GRANT SELECT ON shop.orders TO reader@'127.0.0.1'; GRANT INSERT ON shop.secret TO reader@'127.0.0.1';
+CREATE USER plain@'127.0.0.1' IDENTIFIED BY '{password}'; GRANT SELECT ON shop.customers TO plain@'127.0.0.1';
 ANALYZE TABLE customers, orders
 """
 
@@ -75,5 +77,7 @@ def _apart(statement):
     import re
 
     return [
-        part for part in re.split(r";\s+(?=GRANT |INSERT INTO secret)", statement) if part.strip()
+        part
+        for part in re.split(r";\s+(?=GRANT |CREATE USER |INSERT INTO secret)", statement)
+        if part.strip()
     ]

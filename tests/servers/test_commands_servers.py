@@ -32,7 +32,13 @@ def test_scan_then_query(shop_server, tmp_path):
     assert kinds[0] == "catalog"
     assert kinds[-1] == "task"
     asked = run(
-        "query", str(lines), "SELECT count(*) AS n FROM customers", "--format", "json", env=KNOWN
+        "query",
+        str(lines),
+        "SELECT count(*) AS n FROM customers",
+        "--allow-privileged",
+        "--format",
+        "json",
+        env=KNOWN,
     )
     assert json.loads(asked.out) == [{"n": 500}]
     refused = run("query", str(lines), "DELETE FROM customers", env=KNOWN)
@@ -42,7 +48,14 @@ def test_scan_then_query(shop_server, tmp_path):
 
 def test_a_password_in_the_url_is_used_and_not_told(shop_server):
     url = shop_server.url(password=True)
-    asked = run("query", url, "SELECT count(*) AS n FROM customers", "--format", "json")
+    asked = run(
+        "query",
+        url,
+        "SELECT count(*) AS n FROM customers",
+        "--allow-privileged",
+        "--format",
+        "json",
+    )
     assert json.loads(asked.out) == [{"n": 500}], asked.err
     quiet_about_it(asked)
     scanned = run("scan", url, "--no-sample", "--include", "orders")
@@ -80,3 +93,46 @@ def test_schemas_and_patterns(pg_shop):
     )
     tables = [line for line in done.lines if line["kind"] == "table"]
     assert [table["describe_key"] for table in tables] == ["hr.orders"]
+
+
+COUNT = "SELECT count(*) AS n FROM customers"
+
+
+def test_a_role_that_can_do_more_than_read_asks_for_a_flag(shop_server):
+    url = shop_server.url()
+    refused = run("query", url, COUNT, env=KNOWN)
+    assert refused.status == 2
+    assert refused.out == b""
+    assert "the role can do anything" in refused.err
+    assert "--allow-privileged" in refused.err
+    assert "Traceback" not in refused.err
+    allowed = run("query", url, COUNT, "--allow-privileged", "--format", "json", env=KNOWN)
+    assert json.loads(allowed.out) == [{"n": 500}]
+    assert "the role can do anything" in allowed.err
+
+
+def test_a_reader_needs_no_flag(shop_server):
+    asked = run("query", shop_server.url("plain"), COUNT, "--format", "json", env=KNOWN)
+    assert json.loads(asked.out) == [{"n": 500}], asked.err
+    assert "the role can" not in asked.err
+
+
+def test_a_writer_is_told_what_it_can_write_to(shop_server):
+    user, place = ("writer", "public.orders") if shop_server.kind == "postgresql" else ("reader", "shop.secret")  # fmt: skip
+    refused = run("query", shop_server.url(user), "SELECT count(*) FROM orders", env=KNOWN)
+    assert refused.status == 2
+    assert f"write: on {place}" in refused.err
+
+
+def test_exploring_as_a_superuser_asks_for_the_flag_before_any_answer(shop_server, tmp_path):
+    env = {**KNOWN, "WINNOW_CACHE": str(tmp_path)}
+    asked = ("--question", "Which customers have the largest balance?", "--no-sample")
+    lines = run("scan", shop_server.url(), *asked, env=env)
+    for command in ("plan", "prune", "summarize"):
+        lines = run(command, stdin=lines.out, env=env)
+    refused = run("explore", stdin=lines.out, env=env)
+    assert refused.status == 2
+    assert "--allow-privileged" in refused.err
+    assert "Traceback" not in refused.err
+    allowed = run("explore", "--allow-privileged", stdin=lines.out, env=env)
+    assert allowed.status == 0, allowed.err

@@ -12,6 +12,7 @@ from stages.core.errors import SqlUnavailable
 from stages.core.linking.data import Data, Ways
 from stages.core.linking.facts import facts_of
 from stages.core.linking.kept import Kept
+from stages.core.sandbox import Limits
 from tests.servers.conftest import PASSWORD
 from tests.tools import run
 
@@ -21,7 +22,11 @@ pytestmark = pytest.mark.server
 @pytest.fixture
 def opened(shop_server, tmp_path):
     result = scan_server(shop_server.url("boss"), None, ServerOptions(sample=False))
-    data = Data(result.catalog, result.tables, Ways(size=2, kept=Kept(tmp_path)))
+    data = Data(
+        result.catalog,
+        result.tables,
+        Ways(limits=Limits(privileged=True), size=2, kept=Kept(tmp_path)),
+    )
     yield data
     data.close()
 
@@ -71,11 +76,16 @@ def test_without_a_password_it_is_told_and_with_it_explored(shop_server, tmp_pat
     for command in ("plan", "prune", "summarize"):
         lines = run(command, stdin=lines.out, env=cache)
     for given in ("", "wrong"):
-        failed = run("explore", stdin=lines.out, env={**cache, "WINNOW_DB_PASSWORD": given})
+        failed = run(
+            "explore",
+            "--allow-privileged",
+            stdin=lines.out,
+            env={**cache, "WINNOW_DB_PASSWORD": given},
+        )
         assert failed.status == 1
         assert "tables were not explored" in failed.err
         assert "WINNOW_DB_PASSWORD" in failed.err
-    explored = run("explore", stdin=lines.out, env=known)
+    explored = run("explore", "--allow-privileged", stdin=lines.out, env=known)
     assert explored.status == 0, explored.err
     assert "after 0 statements" not in explored.err
 

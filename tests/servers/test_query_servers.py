@@ -27,7 +27,7 @@ def open_database():
 
     def make(server, user="boss", options=None, **limits):
         result = scan_server(server.url(user), options, ServerOptions(sample=False))
-        database = Database(result.catalog, result.tables, limits=Limits(**limits))
+        database = Database(result.catalog, result.tables, limits=Limits(privileged=True, **limits))
         opened.append(database)
         return database
 
@@ -244,7 +244,10 @@ def test_a_query_that_mixes_a_server_with_files_is_refused(shop_server, tmp_path
     (tmp_path / "local.csv").write_text("id,name\n1,a\n", encoding="utf-8")
     files, there = scan_root(tmp_path), scan_server(shop_server.url())
     catalog = {**files.catalog}
-    with Database(catalog, [*files.tables, *there.tables], cache=tmp_path / "cache") as database:
+    limits = Limits(privileged=True)
+    with Database(
+        catalog, [*files.tables, *there.tables], cache=tmp_path / "cache", limits=limits
+    ) as database:
         assert database.query("SELECT * FROM local").rows == ((1, "a"),)
         assert database.query("SELECT count(*) FROM customers").rows == ((500,),)
         with pytest.raises(SqlRefused, match="different places"):
@@ -260,7 +263,7 @@ def test_a_wrong_password_is_a_short_error(shop_server, monkeypatch):
     monkeypatch.setenv("WINNOW_DB_PASSWORD", "wrong-s3cret")
     monkeypatch.setattr(address, "_GIVEN", {})
     with (
-        Database(result.catalog, result.tables) as database,
+        Database(result.catalog, result.tables, limits=Limits(privileged=True)) as database,
         pytest.raises(SqlUnavailable) as error,
     ):
         database.query("SELECT count(*) FROM customers")

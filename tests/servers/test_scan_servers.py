@@ -168,10 +168,11 @@ def test_columns_that_the_role_may_not_read_are_left_out(pg_shop):
     ("server", "user", "words"),
     [
         ("pg_shop", "boss", ["superuser"]),
-        ("pg_shop", "writer", ["write"]),
+        ("pg_shop", "writer", ["write: on public.orders"]),
         ("pg_shop", "reader", []),
-        ("my_shop", "boss", ["do anything", "FILE", "write"]),
-        ("my_shop", "reader", ["write"]),
+        ("my_shop", "plain", []),
+        ("my_shop", "boss", ["do anything", "FILE", "write: on *.*"]),
+        ("my_shop", "reader", ["write: on shop.secret"]),
     ],
 )
 def test_a_role_that_may_do_more_than_read_is_warned_of(request, server, user, words):

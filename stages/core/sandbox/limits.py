@@ -32,6 +32,7 @@ class Limits:
         answer: Bytes of cell text in one answer; rows beyond are left out and told.
         clock: What ``now()`` and ``current_date`` say, UTC; a moving clock would make the
             same query give another answer tomorrow.
+        privileged: Whether a role of a server may run queries that can do more than read.
     """
 
     seconds: float = 30.0
@@ -45,6 +46,7 @@ class Limits:
     load_seconds: float = 600.0
     answer: int = 32 * 1024**2
     clock: str = "2026-01-01 00:00:00"
+    privileged: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog.raw import RawTable, ScanOptions
@@ -17,6 +17,7 @@ from stages.core.catalog.servers.inventory import (
     Seen,
     ServerOptions,
 )
+from stages.core.catalog.servers.rights import beyond_reading
 from stages.core.catalog.sqlite_cells import blob_text
 from stages.core.records import Column
 
@@ -51,10 +52,6 @@ FROM information_schema.key_column_usage WHERE {where}
 ORDER BY table_schema, table_name, constraint_name, ordinal_position
 """
 """Without a join of two tables of information_schema, which takes four times as long."""
-_WRITING = re.compile(
-    r"\b(?:ALL PRIVILEGES|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|TRIGGER|EVENT|EXECUTE)\b"
-)
-_STRONG = re.compile(r"\b(?:SUPER|SYSTEM_USER|SET USER ID|GRANT OPTION|ALL PRIVILEGES ON \*\.\*)")
 _TYPES = {
     "bigint": "BIGINT",
     "int": "INTEGER",
@@ -124,14 +121,15 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
         if estimate is not None and not view:
             raw.rows = {"count": int(estimate), "how": "estimate"}
         tables[schema, name] = Seen(schema, raw)
-    writes = _columns(con, tables, where, options.cell)
+    _columns(con, tables, where, options.cell)
     _keys(con, tables, where)
     for seen in tables.values():
         if seen.raw.columns:
             found.tables.append(seen)
         else:
             found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
-    _warn(con, found, writes)
+    with suppress(Exception):  # a proxy may not tell, and a scan reads all the same
+        found.warnings += [WRITES.format(what=what) for what in beyond_reading(con, "mysql")]
     return found
 
 
@@ -172,9 +170,8 @@ def _all(con: Connection, sql: str) -> Iterator[tuple[Any, ...]]:
             yield tuple(x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in row)
 
 
-def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, cell: int) -> bool:
-    """Give the tables the columns that the role may read; whether it may write any."""
-    writes = False
+def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, cell: int) -> None:
+    """Give the tables the columns that the role may read."""
     unseen: dict[tuple[str, str], list[str]] = {}
     for row in _all(con, _COLUMNS.format(where=where)):
         (
@@ -191,7 +188,6 @@ def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, c
             scale,
         ) = row
         allowed = set(rights.lower().split(","))
-        writes |= bool(allowed & {"insert", "update"})
         seen = tables.get((schema, table))
         if seen is None:
             continue
@@ -210,7 +206,6 @@ def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, c
     for place, names in unseen.items():
         told = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         tables[place].raw.warnings.append(f"the role may not read the columns {told}")
-    return writes
 
 
 def _text(name: str, kind: str, cell: int) -> str:
@@ -266,22 +261,6 @@ def _mark(seen: Seen, words: list[str], kind: str) -> None:
     for column in seen.raw.columns:
         if column["name"] in words and rank[kind] > rank.get(column.get("key", ""), 0):
             column["key"] = kind  # type: ignore[typeddict-item]
-
-
-def _warn(con: Connection, found: Inventory, writes: bool) -> None:
-    """What the grants allow beyond reading."""
-    try:
-        grants = [str(row[0]) for row in _all(con, "SHOW GRANTS")]
-    except Exception:
-        grants = []  # the columns have told most of it
-    text = "\n".join(grant.partition(" TO ")[0] for grant in grants)
-    everything = "ALL PRIVILEGES ON *.*" in text
-    if everything or _STRONG.search(text):
-        found.warnings.append(WRITES.format(what="do anything: it has ALL PRIVILEGES or SUPER"))
-    if everything or re.search(r"\bFILE\b", text):
-        found.warnings.append(WRITES.format(what="reach the server's files: it has FILE"))
-    if writes or _WRITING.search(text):
-        found.warnings.append(WRITES.format(what="write"))
 
 
 def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:

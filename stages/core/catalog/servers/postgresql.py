@@ -17,6 +17,7 @@ from stages.core.catalog.servers.inventory import (
     Seen,
     ServerOptions,
 )
+from stages.core.catalog.servers.rights import beyond_reading
 from stages.core.catalog.sqlite_cells import blob_text
 from stages.core.catalog.sqltext import quote
 from stages.core.records import Column
@@ -35,22 +36,12 @@ SET extra_float_digits = 1; SET bytea_output = 'hex'; SET xmloption = 'content'
 """
 """Read-only, and texts that do not depend on the server's settings. Only functions and operators
 of ``pg_catalog`` are found without a schema, so that no table owner can put one in their place."""
-_ROLE = """
-SELECT current_database(), r.rolsuper,
-  has_database_privilege(current_database(), 'CREATE'),
-  (SELECT bool_or(pg_has_role(p.oid, 'MEMBER')) FROM pg_roles p WHERE p.rolname IN
-   ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')),
-  (SELECT bool_or(has_schema_privilege(n.oid, 'CREATE')) FROM pg_namespace n
-   WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema')
-FROM pg_roles r WHERE r.rolname = current_user
-"""
 _TAKEN = """c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_'
   AND n.nspname <> 'information_schema'"""
 _TABLES = f"""
 SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples, c.relispartition, d.description,
   has_schema_privilege(n.oid, 'USAGE')
-    AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')),
-  has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+    AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
 WHERE {_TAKEN} ORDER BY n.nspname, c.relname
@@ -116,14 +107,10 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     """Tables, columns, keys and what the role may do."""
     con.autocommit = True
     con.execute(SESSION.encode())
-    name, superuser, creates, files, makes = con.execute(_ROLE).fetchone() or ("", *[False] * 4)
+    (name,) = con.execute(b"SELECT current_database()").fetchone() or ("",)
     found = Inventory(name)
     tables: dict[int, Seen] = {}
-    writes = False
-    for oid, schema, table, kind, estimate, part, comment, readable, writable in con.execute(
-        _TABLES
-    ):
-        writes |= bool(writable)
+    for oid, schema, table, kind, estimate, part, comment, readable in con.execute(_TABLES):
         seen = _taken(found, which, (schema, table, kind, part, readable))
         if seen is not None:
             seen.raw.comment = comment or ""
@@ -133,7 +120,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     names = _columns(con, tables, options.cell)
     _keys(con, tables, names)
     found.tables = [seen for seen in tables.values() if _usable(found, seen)]
-    _warn(found, superuser=superuser, files=files, writes=writes or creates or makes)
+    found.warnings += [WRITES.format(what=what) for what in beyond_reading(con, "postgresql")]
     return found
 
 
@@ -235,15 +222,6 @@ def _usable(found: Inventory, seen: Seen) -> bool:
         found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
         return False
     return True
-
-
-def _warn(found: Inventory, *, superuser: bool, files: bool, writes: bool) -> None:
-    if superuser:
-        found.warnings.append(WRITES.format(what="do anything: it is a superuser"))
-    elif files:
-        found.warnings.append(WRITES.format(what="reach the server's files"))
-    if writes and not superuser:
-        found.warnings.append(WRITES.format(what="write"))
 
 
 def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:

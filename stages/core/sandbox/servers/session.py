@@ -12,8 +12,16 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from stages.core.catalog.servers.address import Address, address, connect
-from stages.core.errors import SourceError, SqlError, SqlFailed, SqlLimit, SqlUnavailable
+from stages.core.errors import (
+    SourceError,
+    SqlError,
+    SqlFailed,
+    SqlLimit,
+    SqlUnavailable,
+    UsageError,
+)
 from stages.core.sandbox.limits import GRACE, Limits
+from stages.core.sandbox.servers.admission import admit
 from stages.core.sandbox.worker import EngineError
 from stages.core.text import visible
 
@@ -67,6 +75,7 @@ class Session:
 
         Raises:
             SqlUnavailable: The server cannot be reached.
+            UsageError: The role can do more than read, and nobody allowed that.
         """
         if time.monotonic() - self._used > IDLE and not _answers(self._con):
             self.drop()
@@ -74,8 +83,12 @@ class Session:
             try:
                 self._con = connect(self.where)
                 self._begin(self._con)
+                admit(self._con, self.where, privileged=self.limits.privileged)
             except SourceError as error:
                 raise SqlUnavailable(f"{self.where.safe}: {error.what}", hint=error.hint) from None
+            except UsageError:
+                self.drop()
+                raise
             except Exception as error:
                 self.drop()
                 raise self._unavailable(error) from None
