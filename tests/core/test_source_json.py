@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
@@ -32,7 +33,8 @@ def written(folder: Path, data: bytes | str, name: str = "t.json") -> Path:
 
 
 def scanned(path: Path, **options: Any) -> RawTable:
-    (raw,) = source.scan(path, ScanOptions(**options))
+    (raw, *beside) = source.scan(path, ScanOptions(**options))
+    assert all(other.inner == "top" for other in beside)
     return raw
 
 
@@ -87,7 +89,7 @@ SHAPES: list[tuple[str, str, str, str, str]] = [
         f'{{"total": 3, "next": {{"a": [1]}}, "rows": {TEXT}}}',
         "t.json",
         "t",
-        "total, next",
+        "",
     ),
     ("wrapped twice", f'{{"data": {{"items": {TEXT}, "total": 3}}}}', "t.json", "t", ""),
     ("lines", LINES, "t.jsonl", "t", ""),
@@ -144,7 +146,7 @@ SHAPES: list[tuple[str, str, str, str, str]] = [
         ),
         "t.json",
         "t",
-        "columns",
+        "",
     ),
 ]
 
@@ -210,10 +212,14 @@ def test_several_arrays_are_several_tables(tmp_path: Path) -> None:
         tmp_path, '{"users": [{"id": 1}], "orders": [{"id": 7, "day": "2024-01-05"}], "n": 3}'
     )
     raws = list(source.scan(path, ScanOptions()))
-    assert [(raw.name, raw.inner) for raw in raws] == [("users", "users"), ("orders", "orders")]
+    assert [(raw.name, raw.inner) for raw in raws] == [
+        ("users", "users"),
+        ("orders", "orders"),
+        ("t_top", "top"),
+    ]
     assert types_of(raws[1]) == ["BIGINT", "DATE"]
-    assert [len(loaded(path, raw)[1]) for raw in raws] == [1, 1]
-    assert "n" in raws[0].warnings[0]
+    assert [len(loaded(path, raw)[1]) for raw in raws] == [1, 1, 1]
+    assert loaded(path, raws[2])[1] == [{"n": 3}]
 
 
 SINGLES: list[tuple[str, str, Rows]] = [
@@ -624,3 +630,104 @@ def test_any_text_is_a_table_or_a_source_error_and_twice_the_same(
     for raw in first:
         if not raw.error:
             assert len(loaded(path, raw)[1]) == raw.rows["count"]
+
+
+HEADED = [
+    ('[["NAME","POP","state"],["Alabama","5","01"],["Ohio","7","39"]]', "t.json", False),
+    ('{"range":"A1:B3","values":[["NAME","POP"],["1","Ann"],["2","Bob"]]}', "t.json", False),
+    ('["NAME","n"]\n[1,"a"]\n[2,"b"]\n', "t.jsonl", False),
+    ('[["NAME","n"],[1,"a"],[2,null]]', "t.jsonl", False),
+    ('[["NAME","v","w"],[1.5,true,{"a":1}],[2,null,null]]', "t.json", False),
+    ('[["NAME","city"],["Ann","Rome"],["Bob","Oslo"]]', "t.json", False),
+    ('[["NAME","x"],["ann","rome"],["bob","oslo"]]', "t.json", True),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "doubtful"), HEADED)
+def test_the_first_of_arrays_names_the_columns(
+    tmp_path: Path, text: str, name: str, doubtful: bool
+) -> None:
+    path = written(tmp_path, text, name)
+    raw = scanned(path)
+    assert names_of(raw)[0] == "NAME"
+    assert raw.rows["count"] == 2
+    types, rows = loaded(path, raw)
+    assert len(rows) == 2
+    assert list(types) == names_of(raw)
+    assert any("certainty" in said for said in raw.warnings) is doubtful
+
+
+@pytest.mark.parametrize(
+    "text", ["[[1,2],[3,4]]", '[["a",1],["b",2]]', '[["a","a"],["b","c"]]', '[["","x"],["1","y"]]']
+)
+def test_arrays_without_names_lose_no_row(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    raw = scanned(path)
+    assert names_of(raw) == ["column0", "column1"]
+    assert len(loaded(path, raw)[1]) == 2
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json"])
+def test_an_array_of_records_in_a_file_of_lines(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, TEXT, name)
+    assert loaded(path, scanned(path))[1] == RECORDS
+
+
+BESIDE: list[tuple[str, list[tuple[str, list[str], int]]]] = [
+    (
+        '{"order_id": 77, "to": {"n": "X"}, "items": [{"sku": "a"}, {"sku": "b"}]}',
+        [("t", ["sku"], 2), ("t_top", ["order_id", "to"], 1)],
+    ),
+    (
+        '{"users": [{"id": 1}], "meta": {"groups": [{"g": 1}, {"g": 2}]}}',
+        [("t", ["id"], 1), ("meta.groups", ["g"], 2)],
+    ),
+    (
+        '{"users": [{"id": 1}], "meta": {"page": 2, "groups": [{"g": 1}, {"g": 2}]}}',
+        [("t", ["id"], 1), ("meta.groups", ["g"], 2), ("t_top", ["meta"], 1)],
+    ),
+    ('{"data": {"items": [{"id": 1}], "total": 3}}', [("t", ["id"], 1), ("t_top", ["data"], 1)]),
+    ('{"r1": {"a": 1, "b": 2}, "r2": {"a": 3, "b": 4}}', [("t", ["key", "a", "b"], 2)]),
+    ('{"r1": {"a": 1, "b": 2}, "r2": {"c": 3}}', [("t", ["r1", "r2"], 1)]),
+    ('{"table": "staff", "records": [{"id": 1}]}', [("staff", ["id"], 1)]),
+]
+
+
+@pytest.mark.parametrize(("text", "tables"), BESIDE)
+def test_all_of_a_file_is_in_some_table(
+    tmp_path: Path, text: str, tables: list[tuple[str, list[str], int]]
+) -> None:
+    path = written(tmp_path, text)
+    raws = list(source.scan(path, ScanOptions()))
+    assert [(raw.name, names_of(raw), raw.rows["count"]) for raw in raws] == tables
+    for raw, (_, names, count) in zip(raws, tables, strict=True):
+        types, rows = loaded(path, raw)
+        assert (list(types), len(rows)) == (names, count)
+        assert raw.warnings == []
+
+
+TORN = [
+    '[{"id":1,"text":"fine"},{"id":2,"text":"cut \\ud83d"}]',
+    '[{"id":1,"text":"fine"},{"id":2,"text":"cut \\ude00 off"}]',
+    '{"id":1,"text":"fine"}\n{"id":2,"text":"cut \\uD83D\\ud83d"}\n',
+    '[{"id":1,"text":{"a":"cut \\ud83d"}}]',
+    '[{"id":1,"text":"x","k\\ud83d":1}]',
+]
+
+
+@pytest.mark.parametrize("text", TORN)
+def test_half_a_character_is_read_and_said(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    raw = scanned(path)
+    assert any("U+FFFD" in said for said in raw.warnings)
+    _, rows = loaded(path, raw)
+    assert len(rows) == text.count('"id"')
+    assert "\ufffd" in str(rows)
+    orjson.dumps([raw.columns, raw.sample])
+
+
+def test_a_whole_emoji_in_escapes_is_no_half(tmp_path: Path) -> None:
+    path = written(tmp_path, '[{"id":1,"text":"\\ud83d\\ude00 \\\\ud83d"}]')
+    raw = scanned(path)
+    assert raw.warnings == []
+    assert loaded(path, raw)[1][0]["text"] == "\U0001f600 \\ud83d"

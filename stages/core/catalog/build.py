@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -15,6 +16,8 @@ from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.lookup import fold
 from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
 from stages.core.text import shorten
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _cells(
 
 def _clean(text: str) -> str:
     """The text with lone surrogates replaced, which no line can hold."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 def _references(

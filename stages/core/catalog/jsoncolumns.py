@@ -9,6 +9,7 @@ from typing import Any
 
 from stages.core.catalog import cells, grid, jsontypes, nested
 from stages.core.catalog.jsonshape import Row
+from stages.core.catalog.jsonstream import whole
 from stages.core.catalog.raw import ScanOptions
 from stages.core.records import Column, Field
 
@@ -45,7 +46,7 @@ class Columns:
 def columns_of(rows: Sequence[Row]) -> Columns:
     """Rows by column, with types as DuckDB spells them."""
     parts = jsontypes.by_key(rows)
-    names = grid.distinct(list(parts))
+    names = grid.distinct([whole(key) for key in parts])
     values = [[item for item in items if item is not None] for items in parts.values()]
     deep = [name for name, items in zip(names, values, strict=True) if jsontypes.is_deep(items)]
     types = [

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog import jsonshape, jsonslice, jsontypes, recode, sampling, structure
-from stages.core.catalog.jsonstream import Broken, Cut, Stream
+from stages.core.catalog.jsonstream import Broken, Cut, Stream, whole
 from stages.core.catalog.sqltext import create, lasting, quote, text, transformed
 from stages.core.errors import SourceError
 from stages.core.records import Table
@@ -86,7 +86,7 @@ def _plain(path: Path, copy: Path, reader: dict[str, Any]) -> Path | None:
     Raises:
         SourceError: The file cannot be read.
     """
-    if {"rewrite", "keys", "names", "key"} & set(reader):
+    if {"rewrite", "keys", "names", "key", "used"} & set(reader):
         return None
     if reader["shape"] not in ("lines", "array", "member"):
         return None
@@ -189,5 +189,5 @@ def _dumped(line: jsonshape.Row) -> bytes:
     try:
         return orjson.dumps(line)
     except (TypeError, ValueError):  # whole numbers beyond 64 bits, lone surrogates
-        made = json.dumps(line, ensure_ascii=True, separators=(",", ":"))
+        made = whole(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
         return made.replace(":NaN", ":null").replace("Infinity", "null").encode()

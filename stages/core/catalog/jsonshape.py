@@ -7,21 +7,26 @@ Shapes that are known, each found again by a table line's reader:
 ``member``   the array under a path of keys: ``{"table": …, "records": […]}``,
              ``{"data": {"items": […]}}``, or one table for each of several arrays
 ``keyed``    an object of like objects: one row each, its key in a column
+``object``   the members of an object that lie beside its tables: one row
 ``columns``  an object of equally long arrays, or of objects numbered ``"0"``, ``"1"``, …
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from stages.core.catalog import grid
 from stages.core.catalog.jsonstream import Broken, Stream, values
 
 Row = dict[str, Any]
 _DESCRIBING = frozenset({"columns", "fields", "schema", "header", "headers"})
+BESIDE = "top"
+"""Ends the name of the table of what lies beside the tables of a file."""
+_HEADED = 200  # records that a header is told from
 _DEPTH = 3  # keys above a table, at most
 _ALIKE = 50  # members of an object that are compared with each other
 
@@ -37,8 +42,10 @@ class Place:
         name: The table's name where the file gives one.
         inner: The same where the file holds several tables.
         names: Column names where records are arrays.
+        header: Whether the first of such records holds the names.
+        used: Paths of the tables that an ``object`` has beside it.
+        notes: What was decided without certainty.
         key: Column for the key of a ``keyed`` table.
-        beside: Members of the file that are in no table.
     """
 
     shape: str
@@ -48,17 +55,39 @@ class Place:
     inner: str | None = None
     names: list[str] = field(default_factory=list)
     key: str = ""
-    beside: list[str] = field(default_factory=list)
+    header: bool = False
+    used: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def reader(self) -> dict[str, Any]:
         """What `rows` needs to find the table again."""
         made: dict[str, Any] = {"shape": self.shape}
-        given = {"path": self.path, "names": self.names, "key": self.key}
+        given = {
+            "path": self.path,
+            "names": self.names,
+            "key": self.key,
+            "header": self.header,
+            "used": self.used,
+        }
         return made | {name: value for name, value in given.items() if value}
 
     def rows(self) -> list[Row]:
         """The sampled records as rows."""
-        return [row(record, self.names) for record in self.records]
+        records = self.records[1:] if self.header else self.records
+        return [row(record, self.names) for record in records]
+
+    def named(self, given: Sequence[str] = ()) -> Place:
+        """The same with columns named, where records are arrays: as given, by a header in the
+        first record, or by position."""
+        records = self.records
+        if not records or not all(isinstance(record, list) for record in records):
+            return self
+        width = max(map(len, records))
+        if not given and (head := _header(records, width)):
+            given, self.header = head.names, True
+            self.notes += head.warnings
+        self.names = [*given, *(f"column{at}" for at in range(len(given), width))]
+        return self
 
 
 def row(record: Any, names: list[str]) -> Row:
@@ -81,10 +110,13 @@ def places(stream: Stream, *, lines: bool) -> list[Place]:
         Cut: It ends inside the first value, before any table.
     """
     first = stream.peek()
-    if first == "[" and not lines:
-        return [_array(stream.partial())]
+    if first == "[":
+        head = stream.partial()
+        if stream.cut or stream.peek() not in ("[", "{"):
+            return [Place("array", records=head).named()]
+        return [Place("lines", records=[head, *_until_cut(values(stream))]).named()]
     if first != "{" or lines:
-        return [Place("lines", records=list(_until_cut(values(stream))))]
+        return [Place("lines", records=list(_until_cut(values(stream)))).named()]
     top = stream.partial(_DEPTH)
     if stream.peek() and not stream.cut:
         return [Place("lines", records=[top, *_until_cut(values(stream))])]
@@ -101,17 +133,27 @@ def _until_cut(found: Iterator[Any]) -> Iterator[Any]:
         return
 
 
-def _array(records: list[Any]) -> Place:
-    """A table of the elements of an array; arrays among them are rows by position."""
-    return Place("array", records=records, names=_positions(records, []))
+def _header(records: list[list[Any]], width: int) -> grid.Grid | None:
+    """The table under a first record that holds the names, as in a CSV file."""
+    first = records[0]
+    if len(records) < 2 or len(first) < width or not all(isinstance(x, str) for x in first):
+        return None
+    if not all(x.strip() for x in first) or len(set(first)) < width:
+        return None
+    some = records[1:_HEADED]
+    text = [first, *([*map(_plain, row), *[""] * (width - len(row))] for row in some)]
+    made = grid.build(text)
+    if not made.header or made.skip or len(made.names) != width:
+        return None
+    typed = any(isinstance(x, (int, float, dict, list)) for row in some for x in row)
+    made.warnings = [] if typed else [note for note in made.warnings if "certainty" in note]
+    return made
 
 
-def _positions(records: list[Any], given: list[str]) -> list[str]:
-    """Column names of records that are arrays; none where they are not."""
-    if not records or not all(isinstance(record, list) for record in records):
-        return []
-    width = max(map(len, records))
-    return [*given, *(f"column{at}" for at in range(len(given), width))][: max(width, len(given))]
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else "1" if isinstance(value, (int, float)) else "{}"
 
 
 def in_object(top: Row, *, cut: bool) -> list[Place]:
@@ -123,7 +165,7 @@ def in_object(top: Row, *, cut: bool) -> list[Place]:
     """
     found = _arrays(top)
     if found:
-        return _members(top, found)
+        return _members(top, found | _deeper(top, found))
     if _is_columns(top, cut):
         return [Place("columns", records=transposed(top))]
     if _is_keyed(top, cut):
@@ -132,6 +174,19 @@ def in_object(top: Row, *, cut: bool) -> list[Place]:
             Place("keyed", records=[{key: name, **value} for name, value in top.items()], key=key)
         ]
     return [Place("lines", records=[top])]
+
+
+def _deeper(top: Row, found: Mapping[tuple[str, ...], Any]) -> dict[tuple[str, ...], list[Any]]:
+    """Arrays of objects within the members beside the tables of the highest level."""
+    if max(map(len, found)) > 1:
+        return {}
+    beside = {k: v for k, v in top.items() if isinstance(v, dict) and k not in _DESCRIBING}
+    return {
+        (key, *path): array
+        for key, value in beside.items()
+        for path, array in _arrays(value, _DEPTH - 1).items()
+        if all(isinstance(item, dict) for item in array)
+    }
 
 
 def _arrays(top: Row, depth: int = _DEPTH) -> dict[tuple[str, ...], list[Any]]:
@@ -167,22 +222,39 @@ def _members(top: Row, found: dict[tuple[str, ...], list[Any]]) -> list[Place]:
     title = next((top[key] for key in ("table", "table_name") if isinstance(top.get(key), str)), "")
     if ("records",) in found and (title or set(top) <= {"records", *_DESCRIBING}):
         found = {path: array for path, array in found.items() if path == ("records",)}
-    several = len(found) > 1
-    used = {path[0] for path in found} | {"table", "table_name"}
-    beside = [key for key in top if key not in used]
+    highest = min(map(len, found))
+    several = sum(1 for path in found if len(path) == highest) > 1
     described: Any = next((top[key] for key in ("columns", "fields", "header") if key in top), [])
-    return [
-        Place(
-            "member",
-            path=list(path),
-            records=records,
-            name=".".join(path) if several else title,
-            inner=".".join(path) if several else None,
-            names=_positions(records, _described(described)),
-            beside=beside,
-        )
-        for path, records in found.items()
-    ]
+    made = []
+    for path, records in found.items():
+        inner = ".".join(path) if several or len(path) > highest else None
+        place = Place("member", list(path), records, inner or title, inner)
+        names = _described(described)
+        beside = [key for key in top if key in _DESCRIBING and (key,) not in found]
+        if beside and not (names and place.named(names).names):
+            place.notes.append(f"members beside the table are not in it: {', '.join(beside)}")
+        made.append(place.named(names))
+    return [*made, *_beside(top, list(found))]
+
+
+def _beside(top: Row, paths: Sequence[tuple[str, ...]]) -> list[Place]:
+    """One row of the members of an object that are in no table."""
+    used = [list(path) for path in paths]
+    used += [[key] for key in ("table", "table_name", *sorted(_DESCRIBING)) if key in top]
+    rest = _without(top, used)
+    return [Place("object", records=[rest], inner=BESIDE, used=used)] if rest else []
+
+
+def _without(value: Row, paths: Sequence[Sequence[str]]) -> Row:
+    """An object without the values under some paths of keys, nor what they leave empty."""
+    rest: Row = {}
+    for key, item in value.items():
+        inner = [path[1:] for path in paths if path[0] == key]
+        if inner and isinstance(item, dict) and all(inner):
+            item = _without(item, inner)
+        if not inner or (all(inner) and item):
+            rest[key] = item
+    return rest
 
 
 def _described(columns: Any) -> list[str]:
@@ -213,13 +285,16 @@ def transposed(top: Row) -> list[Row]:
 
 
 def _is_keyed(top: Row, cut: bool) -> bool:
-    """Whether an object holds like objects: three or more, that share half of their keys."""
+    """Whether an object holds like objects: three or more that share half of their keys, or
+    two that have the same ones."""
     parts = list(top.values())[: _ALIKE + 1]
     if cut:
         parts = parts[:-1]  # the last may be cut
-    if len(parts) < 3 or not all(isinstance(part, dict) and part for part in parts):
+    if len(parts) < 2 or not all(isinstance(part, dict) and part for part in parts):
         return False
     union = {key for part in parts for key in part}
+    if len(parts) == 2:
+        return len(union) > 1 and set(parts[0]) == set(parts[1])
     return all(len(part) * 2 >= len(union) for part in parts)
 
 
@@ -236,10 +311,35 @@ def rows(stream: Stream, reader: dict[str, Any]) -> Iterator[Row]:
         for key in stream.members():
             value = stream.value()
             yield {reader["key"]: key, **row(value, names)}
+    elif shape == "object":
+        yield _rest(stream, reader.get("used", []))
     elif shape == "columns":
         yield from transposed(stream.value())
     else:
-        yield from (row(record, names) for record in _records(stream, reader))
+        records = iter(_records(stream, reader))
+        if reader.get("header"):
+            next(records, None)
+        yield from (row(record, names) for record in records)
+
+
+def _rest(stream: Stream, paths: Sequence[Sequence[str]]) -> Row:
+    """`_without` of the object at the cursor; the values under the paths are not held."""
+    stream.peek()
+    rest: Row = {}
+    for key in stream.members():
+        inner = [path[1:] for path in paths if path[0] == key]
+        mark = stream.peek()
+        if not inner:
+            rest[key] = stream.value()
+        elif all(inner) and mark == "{":
+            if part := _rest(stream, inner):
+                rest[key] = part
+        elif mark == "[":
+            for _ in stream.elements():
+                pass
+        else:
+            stream.value()
+    return rest
 
 
 def _records(stream: Stream, reader: dict[str, Any]) -> Iterable[Any]:

@@ -17,6 +17,11 @@ _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 _LOOSE = re.compile(r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 """A text, whole or cut off, or a comma before a closing bracket. Nothing is tried twice: the
 engine would note every character of a long text to come back to."""
+_TORN = re.compile(
+    r"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(?<!\\)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_HALF = re.compile("[\ud800-\udfff]")
 _NEAR = 12  # characters of the longest token but a text: -Infinity, \ud83d\ude00
 _LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 LONGEST = 1 << 28
@@ -42,6 +47,7 @@ class Stream:
         repeated: Whether an object had a key twice.
         mended: Whether commas were too many or missing.
         cut: Whether the text ended inside a value.
+        torn: Whether half of a character stood in a text.
         broken: Values of a line file that were left out because they are not JSON.
     """
 
@@ -53,7 +59,7 @@ class Stream:
         self._decoder = json.JSONDecoder(
             object_pairs_hook=self._pairs if noting else None, strict=False
         )
-        self.repeated = self.mended = self.cut = False
+        self.repeated = self.mended = self.cut = self.torn = False
         self.broken = 0
 
     @property
@@ -230,6 +236,20 @@ class Stream:
                 raise
             self.cut = True
         return made
+
+
+def is_torn(text: str) -> bool:
+    """Whether an escape in JSON text is half of a character (a surrogate by itself)."""
+    return "\\u" in text and bool(_TORN.search(text))
+
+
+def whole(text: str) -> str:
+    """The text with U+FFFD for halves of characters, which nothing else can hold.
+
+    >>> whole("cut off \ud83d")
+    'cut off \ufffd'
+    """
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 def values(stream: Stream) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stages.core.catalog import cells, infer
+from stages.core.catalog.jsonstream import whole
 from stages.core.records import Field
 
 DEEP = 100
@@ -153,7 +154,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 def plain(value: Any, kind: str = "VARCHAR") -> str:
     """A value as the text that DuckDB casts it to, if it is not nested; else compact JSON."""
     if isinstance(value, str):
-        return cells.cast(kind, value) if kind in _TIMES else value
+        return cells.cast(kind, value) if kind in _TIMES else whole(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -166,6 +167,6 @@ def plain(value: Any, kind: str = "VARCHAR") -> str:
 def dumped(value: Any) -> str:
     """Compact JSON, characters as they are."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     except RecursionError:
         return "{…}"

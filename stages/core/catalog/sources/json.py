@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog import encoding, jsoncolumns, jsonshape, sampling
-from stages.core.catalog.jsonstream import Broken, Stream
+from stages.core.catalog.jsonstream import Broken, Stream, is_torn
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.errors import SourceError
 from stages.core.records import Rows, Table
@@ -68,7 +68,8 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
             )
         sample = sampling.take(path, head=len(sample.head) * 4)
     for place in places:
-        yield _raw(path, options, sample, found, stream, place, alone=len(places) == 1)
+        alone = sum(1 for other in places if other.shape != "object") == 1
+        yield _raw(path, options, sample, found, stream, place, alone=alone)
 
 
 def _bare(place: jsonshape.Place) -> bool:
@@ -80,8 +81,10 @@ def _places(
     path: Path, sample: sampling.Sample, found: encoding.Encoding
 ) -> tuple[Stream, list[jsonshape.Place]]:
     """The tables that begin in the head."""
-    pieces = iter([found.decode(sample.head, first=True, last=sample.whole)])
+    text = found.decode(sample.head, first=True, last=sample.whole)
+    pieces = iter([text])
     stream = Stream(lambda: next(pieces, ""))
+    stream.torn = is_torn(text)
     if not stream.peek():
         raise SourceError("the file holds nothing but blanks", place=path.name, hint="leave it out")
     try:
@@ -114,13 +117,13 @@ def _raw(
 ) -> RawTable:
     """One table as a record."""
     rows, title = place.rows(), ""
-    if not sample.whole and alone:
+    if not sample.whole and alone and place.shape != "object":
         more, title = _further(sample, found, place, rows)
         rows += more
     table = jsoncolumns.columns_of(rows)
     reader = _reader(found, stream, place, sample, table)
     raw = RawTable(
-        name=place.name or title or sampling.stem(path),
+        name=_name(path, place, title),
         inner=place.inner,
         columns=jsoncolumns.records(table, options, whole=sample.whole),
         rows=_rows(path, options, sample, rows, reader),
@@ -135,6 +138,14 @@ def _raw(
     return raw
 
 
+def _name(path: Path, place: jsonshape.Place, title: str) -> str:
+    """The table's name: the file's own word, else its key, else the file's name."""
+    stem = sampling.stem(path)
+    if place.shape == "object":
+        return f"{stem}_{jsonshape.BESIDE}"
+    return place.name or title or stem
+
+
 def _reader(
     found: encoding.Encoding,
     stream: Stream,
@@ -146,7 +157,13 @@ def _reader(
     reader: dict[str, Any] = {"encoding": found.name, **place.reader()}
     if table.renamed:
         reader["keys"] = table.renamed
-    mended = stream.repeated or stream.mended or stream.broken or (stream.cut and sample.whole)
+    mended = (
+        stream.repeated
+        or stream.mended
+        or stream.broken
+        or stream.torn
+        or (stream.cut and sample.whole)
+    )
     if found.errors != "strict" or mended or table.deep:
         reader["rewrite"] = True
     return reader
@@ -179,7 +196,7 @@ def _rows(
     reader: dict[str, Any],
 ) -> Rows:
     """Row count: exact for a file read whole or on request, else bytes over bytes a row."""
-    if sample.whole:
+    if sample.whole or reader["shape"] == "object":
         return {"count": len(rows), "how": "exact"}
     if options.exact:
         from stages.core.catalog import jsonload
@@ -205,7 +222,8 @@ def _warnings(
         "the file ends inside a value or is broken there; what stood before is read": stream.cut
         and sample.whole,
         f"lines that are not JSON: {stream.broken} of the sample; they are left out": stream.broken,
-        f"members beside the table are not in it: {', '.join(place.beside[:10])}": place.beside,
+        "halves of characters (\\ud83d without its other half); they are read as U+FFFD": stream.torn,
+        **dict.fromkeys(place.notes, True),
         f"nested too deeply for a type of their own, so text: {', '.join(deep)}": deep,
         f"keys that could not be column names as they stand: {', '.join(renamed.values())}": renamed,
         "only the start of the file was looked at for members that are tables": place.shape
