@@ -112,7 +112,10 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
     if common["schema"]:
         click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
         return
-    plan = Plan(stage, options, _ids(common["tasks"]), common["retry_failed"], common["stale"])
+    plan = Plan(
+        stage, options, _ids(common["tasks"]), common["retry_failed"],
+        unnamed=_is_default("model"), stale_ok=common["stale"],
+    )  # fmt: skip
     with _output(stage, common) as out, _data(plan, common):
         if stage.asks and common["model"] != "builtin":
             _with_model(plan, common, out)
@@ -124,6 +127,14 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
     diagnostics.finish()
     if diagnostics.exit_code():
         raise SystemExit(diagnostics.exit_code())
+
+
+def _is_default(option: str) -> bool:
+    """Whether neither the command line nor the environment gives the option."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(option) is ParameterSource.DEFAULT
 
 
 def _ids(given: str | None) -> frozenset[str] | None:

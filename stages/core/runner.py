@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core import diagnostics
 from stages.core.counts import Count
-from stages.core.errors import DataError, MissingSection, WinnowError
+from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
 from stages.core.lines import Asked, Broken, Item, Output, Shelf, dump
 from stages.core.sections import Check, seal, section, with_section
 from stages.core.selection import conflicts
 from stages.core.stage import Stage
+from stages.core.text import visible
 
 if TYPE_CHECKING:
     from stages.core.model import Client, TaskModel
@@ -32,6 +33,7 @@ class Plan:
         options: Values of the stage's own options.
         only: Task ids to work on; None for all.
         failed_only: Work only on tasks with an error of this stage.
+        unnamed: Whether nobody said which model is asked, so that it is ``builtin``.
         stale_ok: Go on although a needed section was made from something else.
         client: The model, or None for ``builtin``.
         database: Makes the live data of a catalog, where the stage wants it.
@@ -46,6 +48,7 @@ class Plan:
     options: Mapping[str, Any]
     only: frozenset[str] | None = None
     failed_only: bool = False
+    unnamed: bool = False
     stale_ok: bool = False
     client: Client | None = None
     database: Callable[[Asked], Any] | None = None
@@ -105,6 +108,7 @@ def prepared(plan: Plan, asked: Asked) -> bytes | None:
             f"its catalog has a line that cannot be read ({asked.shelf.damaged})",
             hint="the task is passed on as it was; mend the line",
         )
+    _not_by_another(plan, asked)
     why = unusable(plan, asked)
     if why:
         return refuse(plan, asked, why)
@@ -133,6 +137,21 @@ def _told(text: str, asked: Asked) -> WinnowError:
     """A note as a warning on the task; what stands before its semicolon is its kind."""
     what, _, hint = text.partition("; ")
     return WinnowError(what, place=_place(asked), hint=hint)
+
+
+def _not_by_another(plan: Plan, asked: Asked) -> None:
+    """A task that a model failed on is not made by the built-in judge because nobody named one.
+
+    Raises:
+        UsageError: It would be.
+    """
+    meta = (section(asked.task, plan.stage.name) or {}).get("meta")
+    before = meta.get("model") if isinstance(meta, Mapping) else None
+    if plan.failed_only and plan.unnamed and before not in (None, "builtin"):
+        raise UsageError(
+            f"its last run asked {visible(str(before), 80)}, and no --model is given",
+            hint="name it again, or --model builtin; the task is passed on as it was",
+        )
 
 
 def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:

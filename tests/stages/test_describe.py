@@ -136,6 +136,23 @@ def test_columns_in_detail_and_the_rest_by_name(columns: str, shown: list[str], 
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("columns", ["refined", "superset"])
+def test_a_table_that_is_always_kept_is_in_full_whatever_was_chosen(
+    form: str, columns: str
+) -> None:
+    """Seed 000, 2.2: prepared documents keep their details."""
+    first, *rest = seed_tables()
+    tables = [{**first, "always_keep": True}, *rest]
+    assert first["name"] == "company_financials"
+    for column in first["columns"]:
+        name = column["name"]
+        chosen, every = (
+            described(tables, refined(), form=form, columns=how)["text"] for how in (columns, "all")
+        )
+        assert chosen.count(name) == every.count(name)
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_the_rest_of_the_superset_is_shown_by_name_and_type(form: str) -> None:
     found = described(task=refined(), form=form)
     assert found["tables"] == {"full": 2, "names": 1, "line": 1}

@@ -201,21 +201,63 @@ def test_without_data_the_model_is_told_that_no_query_was_run() -> None:
     assert found.made["rounds"][0]["queries"] == []
 
 
-def test_what_the_second_call_does_not_repeat_stays(live: Data) -> None:
+def twice(live: Data, second: Any) -> Asked:
+    """Refining whose first call in round 0 names two tables, with a query, and then ``second``."""
+
     def answer(request: dict[str, Any], n: int) -> Any:
         if name_of(request) == "refine_round1":
             return schema({}) | (
                 {"declined_paths": []} if "declined" in json.dumps(request) else {}
             )
-        again = len(request["messages"]) > 2
-        return (
-            schema({"employee": ["full_name"]})
-            if again
-            else schema({"sales": ["amount"]}, ["SELECT 1 AS n"])
+        first = schema(
+            {"sales": ["amount", "sold_on"], "canteen_menu": ["dish"]}, ["SELECT 1 AS n"]
         )
+        return second if len(request["messages"]) > 2 else first
 
-    found = Asked(answer, asked(list(live.tables)), list(live.tables), database=live, guard=0)
-    assert {("sales", "amount"), ("employee", "full_name")} <= flat(found.made)
+    return Asked(answer, asked(list(live.tables)), list(live.tables), database=live, guard=0)
+
+
+def test_the_second_call_narrows_and_corrects_the_first(live: Data) -> None:
+    """Seed 004, 5.2: the second call updates the schema of the round."""
+    found = twice(live, schema({"sales": ["amount"], "employee": ["full_name"]}))
+    assert "sold_on" not in names(found.made)["sales"]
+    assert "full_name" in names(found.made)["employee"]
+    assert "canteen_menu" not in found.made["refined_schema"]
+    assert found.made["rounds"][0]["added"] == {"employee": ["full_name"], "sales": ["amount"]}
+    assert "takes the place of" in found.requests[1]["messages"][-1]["content"]
+
+
+def test_reasons_after_the_queries_are_the_ones_that_stand(live: Data) -> None:
+    said = schema({"sales": ["amount"]})
+    said["refined_schema"][0]["relevant_columns"][0]["relevance_reason"] = "seen in the data"
+    found = twice(live, said)
+    [column] = found.made["refined_schema"]["sales"]["relevant_columns"]
+    assert column["relevance_reason"] == "seen in the data"
+
+
+@pytest.mark.parametrize("second", [schema({}), schema({"no_such_table": ["x"]})])
+def test_a_second_call_that_names_nothing_narrows_nothing(live: Data, second: Any) -> None:
+    made = twice(live, second).made
+    assert {("sales", "amount"), ("sales", "sold_on"), ("canteen_menu", "dish")} <= flat(made)
+
+
+def test_where_the_second_call_fails_all_of_it_stays(live: Data) -> None:
+    made = twice(live, "no JSON").made
+    assert {("sales", "sold_on"), ("canteen_menu", "price"), ("employee", "hired")} <= flat(made)
+    assert "conversations failed" in made["error"]
+
+
+def test_all_candidates_stand_in_one_prompt_with_the_roles_that_were_expected() -> None:
+    """Seed 004, 5.1 and 5.2."""
+    tables = wide(65, 20)
+    task = asked(tables)
+    task["summarize"]["roles"] = {"area_aa": ["target", "bridge"]}
+    task["summarize"]["table_functions"] = {"area_aa": "names the area", "area_ab": "counts"}
+    found = Asked(chain.Script(first={"area_aa": ["c0_1"]}), task, tables)
+    assert [name_of(request) for request in found.requests] == ["refine_round0", "refine_round1"]
+    assert prompt_tokens(found.requests[0]) > 12_000
+    assert "expected: [target, bridge] names the area" in found.first(0)
+    assert "expected: counts" in found.first(0)
 
 
 def test_names_are_resolved_and_unknown_ones_reported() -> None:

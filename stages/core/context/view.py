@@ -95,7 +95,8 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
         tables: The tables of the catalog. One that collapse does not list is full.
         columns: ``refined``: full tables show the columns of the refined schema, where
             there is none those of the superset, where there is none all. ``superset``:
-            those of the superset. ``all``: all columns. What is not shown is named.
+            those of the superset. ``all``: all columns. What is not shown is named. A table
+            that is always kept shows all of them (seed 000, 2.2).
     """
     levels = shown_at(section(task, "collapse") or {})
     refine, prune = section(task, "refine"), section(task, "prune")
@@ -108,9 +109,10 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
         level = cast("Level", levels.get(name, "full"))
         reasons = refined.get(name, {})
         picked: set[str] = set()
-        if columns == "refined" and level == "full":
+        whole = columns == "all" or table.get("always_keep", False)
+        if columns == "refined" and level == "full" and not whole:
             picked = set(reasons)
-        if columns != "all" and not picked:
+        if not whole and not picked:
             picked = set(wide.get(name, ()))
         score = max(order[name], 1.0 if name in refined else 0.0)
         made.append(_view(table, level, picked, reasons, score))

@@ -99,19 +99,37 @@ def candidates(task: Task, tables: Sequence[Table]) -> list[Candidate]:
     """
     kept: Mapping[str, Sequence[str]] = (section(task, "prune") or {}).get("kept", {})
     judged = (section(task, "explore") or {}).get("table_judgments", {})
-    functions = (section(task, "summarize") or {}).get("table_functions", {})
+    expected = _expected(section(task, "summarize") or {})
     return [
-        _candidate(table, kept[table["name"]], judged.get(table["name"], {}), functions)
+        _candidate(table, kept[table["name"]], judged.get(table["name"], {}), expected)
         for table in sorted(tables, key=lambda table: table["name"])
         if table["name"] in kept
     ]
 
 
+def _expected(summarized: Mapping[str, Any]) -> dict[str, str]:
+    """The roles and the function that `summarize` expects of each table (seed 004, 5.1).
+
+    >>> _expected({"roles": {"a": ["target", "bridge"]}, "table_functions": {"a": "names it"}})
+    {'a': '[target, bridge] names it'}
+    """
+    functions, roles = summarized.get("table_functions", {}), summarized.get("roles", {})
+    return {
+        name: " ".join(
+            filter(
+                None,
+                (f"[{', '.join(roles[name])}]" if roles.get(name) else "", functions.get(name, "")),
+            )
+        )
+        for name in {**functions, **roles}
+    }
+
+
 def _candidate(
-    table: Table, kept: Sequence[str], judged: Mapping[str, Any], functions: Mapping[str, str]
+    table: Table, kept: Sequence[str], judged: Mapping[str, Any], expected: Mapping[str, str]
 ) -> Candidate:
     about = {
-        "role": functions.get(table["name"], ""),
+        "role": expected.get(table["name"], ""),
         "found": judged.get("table_summary", ""),
         "error": judged.get("error", ""),
     }

@@ -16,8 +16,8 @@ from stages.core.linking.candidates import Candidate, Detail, Piece
 from stages.core.linking.columns import Unit
 from stages.core.text import block, visible
 
-MOST_TOKENS = 12_000
-"""Tokens of the prompt that opens a round (as `prune`; seed 004, 3.2)."""
+MOST_TOKENS = 32_000
+"""Tokens of the prompt that opens a round: all candidates in one (seed 004, 5.2), as `summarize`."""
 
 
 @dataclass(frozen=True)

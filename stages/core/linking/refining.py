@@ -8,7 +8,7 @@ only ever enlarge the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +162,7 @@ class Refiner:
     def _take(self, talks: Sequence[Talk], portions: Dealt) -> list[Unit]:
         """Choose what the answers name, and all that failed calls were about."""
         kept = Pick(_FAILED[self._way.lang])
-        added = [unit for talk in talks for reply in talk.replies for unit in self._read(reply)]
+        added = [unit for talk in talks for unit in self._said(talk)]
         lost = [unit for talk in talks if talk.error for unit in talk.portion.units]
         reasons = {item.name: item.said for item in self._candidates}
         for table, column in [*lost, *portions.unshown]:
@@ -170,6 +170,22 @@ class Refiner:
             if self.found.picked.add(table, column, Pick(said) if said else kept):
                 added.append((table, column))
         return added
+
+    def _said(self, talk: Talk) -> list[Unit]:
+        """Choose what a conversation came to; what it changed its mind about is not chosen.
+
+        The schema after the queries is the round's, narrower or corrected (seed 004, 5.2);
+        one that names no table says nothing, and the one before stands.
+        """
+        last = next((reply for reply in talk.replies[::-1] if any(self._tables(reply))), None)
+        if last is None:
+            return [unit for reply in talk.replies for unit in self._read(reply)]
+        return self._read(last)
+
+    def _tables(self, reply: Mapping[str, Any]) -> Iterator[str]:
+        """The tables of the catalog that an answer names."""
+        named = (self._resolver.table(entry["table"]) for entry in reply["refined_schema"])
+        return (table for table in named if table is not None)
 
     def _read(self, reply: Mapping[str, Any]) -> list[Unit]:
         """Choose what one answer names; names that mean nothing are taken note of."""

@@ -2,7 +2,7 @@
 
 Seed 004, 5.2 and 5.3. The first call gives the round's schema; where it also gives queries
 and does not say ``[CONFIRM]``, they are run, and a second call gives the schema again in view
-of the results. What the first named and the second does not repeat stays: silence keeps.
+of the results, in the place of the first.
 """
 
 from __future__ import annotations
