@@ -213,10 +213,16 @@ def _typed(asked_for: bool) -> str:
 
 
 def _answers(place: str, sql: str, options: Mapping[str, Any], limits: Limits) -> list[Answer]:
+    from stages.core.line_files import Targets
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.source import open_source
 
-    catalog, tables = open_source(place, name=options["catalog"], hide=options["hide"])
+    catalog, tables = open_source(
+        place,
+        name=options["catalog"],
+        hide=options["hide"],
+        targets=Targets.of(options["path"]),
+    )
     with Database(
         catalog, tables, limits=limits, root=options["root"], progress=_loading()
     ) as database:

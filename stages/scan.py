@@ -24,6 +24,7 @@ import orjson
 from stages.core import diagnostics
 from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
+from stages.core.line_files import Targets
 from stages.core.lines import Output, dump
 from stages.core.streams import STDIN, inputs, output
 
@@ -58,7 +59,8 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 @click.option(
     "--questions",
     metavar="FILE",
-    help="Ask these: JSON lines of id, question, and where wanted evidence and db_id.",
+    help="Ask these: JSON lines, or an array, of question, and where wanted id, evidence and "
+    "db_id; files of BIRD and Spider as they are.",
 )
 @click.option(
     "--catalog",
@@ -178,6 +180,7 @@ def _request(values: Mapping[str, Any]) -> Request:
         exclude=values["exclude"],
         server_schemas=values["schemas"],
         sample=not values["no_sample"],
+        targets=Targets.of(values["output"]),
     )
 
 
@@ -229,9 +232,11 @@ def _write(items: Iterator[Item], out: Output) -> None:
     from stages.core.catalog.feed import Note
 
     counts: Counter[str] = Counter()
+    told: set[str] = set()
     for item in items:
         if isinstance(item, WinnowError):
             diagnostics.error(item)
+            told.add(item.place)
         elif isinstance(item, Note):
             diagnostics.note(item.text)
         elif isinstance(item, bytes):
@@ -239,7 +244,7 @@ def _write(items: Iterator[Item], out: Output) -> None:
         else:
             out.write(_line(item))
             counts[item["kind"]] += 1
-            _warn(item)
+            _warn(item, told)
             diagnostics.progress(counts["table"], None, "tables")
     diagnostics.note(
         f"{many(counts['catalog'], 'catalog')}, {many(counts['table'], 'table')}, {many(counts['task'], 'task')}"
@@ -255,10 +260,17 @@ def _line(record: Mapping[str, Any]) -> bytes:
         ) from None
 
 
-def _warn(record: Mapping[str, Any]) -> None:
-    """Say what was left out or looks odd about a catalog or a table."""
+def _warn(record: Mapping[str, Any], told: set[str]) -> None:
+    """Say what was left out or looks odd about a catalog or a table.
+
+    Args:
+        record: A line.
+        told: Places that an error has been told of.
+    """
     for item in record.get("skipped", ()) if record["kind"] == "catalog" else ():
         left = WinnowError(f"skipped: {item['reason']}", place=f"{record['name']}: {item['path']}")
+        if left.place in told:
+            continue
         if item["reason"].startswith(QUIET_REASONS):
             diagnostics.detail(str(left))
         else:

@@ -19,6 +19,7 @@ import orjson
 
 from stages.core import edits, schema
 from stages.core.errors import DataError, LineError, WinnowError
+from stages.core.line_files import raw_lines
 from stages.core.records import Catalog, Table, Task
 
 KINDS = ("catalog", "table", "task")
@@ -159,9 +160,7 @@ def parse(raw: bytes, place: str, *, cut: bool = False) -> Line:
 
 def split(stream: IO[bytes], name: str) -> Iterator[tuple[bytes, str, bool]]:
     """The lines of a stream that are not blank: bytes, ``file:number``, whether cut."""
-    for number, raw in enumerate(stream, 1):
-        if number == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
+    for number, raw in enumerate(raw_lines(stream), 1):
         body = raw.rstrip(b"\r\n")
         if body.strip():
             yield body, f"{name}:{number}", not raw.endswith(b"\n")

@@ -294,7 +294,7 @@ if TYPE_CHECKING:
         meta: Meta
 
     class Question(TypedDict):
-        """One line of a question file for scan --questions. Other keys are passed over."""
+        """One question of a file for scan --questions: a line, or an element of one array. The keys may be those of BIRD and Spider (question_id, instance_id; instruction, utterance; db). Other keys are passed over."""
 
         id: str | int
         question: str

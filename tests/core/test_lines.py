@@ -7,6 +7,7 @@ import io
 import orjson
 import pytest
 
+from stages.core import lines
 from stages.core.errors import LineError
 from stages.core.lines import Asked, Broken, Library, Shelf, digest, dump, parse
 
@@ -158,3 +159,14 @@ def test_huge_line_is_read():
 def test_unknown_keys_are_kept():
     [_, asked] = read(catalog(), table("a"), task("1", mine={"a": 1}))
     assert orjson.loads(asked.line.raw)["mine"] == {"a": 1}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_that_a_shell_wrote(encoding: str, ending: str) -> None:
+    texts = ['{"a": "é 作者 😀"}', "", '{"b": 2}']
+    data = ending.join(texts).encode(encoding)
+    found = list(lines.split(io.BytesIO(data), "f"))
+    assert found == [(texts[0].encode(), "f:1", False), (texts[2].encode(), "f:3", True)]
+    long = (ending.join(texts) + ending) * 40_000
+    assert sum(1 for _ in lines.split(io.BytesIO(long.encode(encoding)), "f")) == 80_000

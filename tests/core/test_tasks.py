@@ -155,9 +155,9 @@ not json
 def test_a_question_file() -> None:
     found = list(questions(io.BytesIO(LINES), "q.jsonl"))
     good = [item for item in found if isinstance(item, dict)]
-    assert [item["id"] for item in good] == [1, "b", "last"]
+    assert [item["id"] for item in good] == [1, "b", 2, "last"]
     errors = [item for item in found if isinstance(item, LineError)]
-    assert [error.place for error in errors] == ["q.jsonl:4", "q.jsonl:5", "q.jsonl:6", "q.jsonl:7"]
+    assert [error.place for error in errors] == ["q.jsonl:5", "q.jsonl:6", "q.jsonl:7"]
     assert task_from(good[0], {"knowledge": "k"}) == {
         "kind": "task",
         "task_id": "1",
@@ -171,6 +171,53 @@ def test_a_question_file() -> None:
         "question": "Q",
         "difficulty": "hard",
     }
+
+
+BIRD = [
+    {"question_id": 5, "db_id": "d", "question": "Q", "evidence": "e", "SQL": "SELECT 1", "difficulty": "simple"},
+    {"question_id": 6, "db_id": "d", "question": "R", "evidence": "", "SQL": "SELECT 2"},
+]  # fmt: skip
+SPIDER = [
+    {"db_id": "d", "query": "SELECT 1", "question": "Q", "sql": {}},
+    {"db_id": "d", "question": "R"},
+]
+SPIDER_2 = [
+    {"instance_id": "sf_1", "instruction": "Q", "db_id": "d"},
+    {"instance_id": "sf_2", "question": "R", "db": "d"},
+]
+
+
+@pytest.mark.parametrize(
+    ("records", "ids"), [(BIRD, [5, 6]), (SPIDER, [0, 1]), (SPIDER_2, ["sf_1", "sf_2"])]
+)
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("shape", ["array", "object", "lines"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_questions_as_benchmarks_and_shells_write_them(
+    records: Any, ids: list[Any], indent: int | None, shape: str, encoding: str, ending: str
+) -> None:
+    text = {
+        "array": json.dumps(records, indent=indent),
+        "object": json.dumps({"version": 1, "data": records}, indent=indent),
+        "lines": "\n".join(map(json.dumps, records)) + "\n",
+    }[shape]
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    data = mark + text.replace("\n", ending).encode(encoding)
+    found = list(questions(io.BytesIO(data), "q.json"))
+    assert [(q["id"], q["question"], q["db_id"]) for q in found if isinstance(q, dict)] == list(
+        zip(ids, "QR", "dd", strict=True)
+    )
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "[1, 2]", "[{", '[{"question": "Q"},]', "{\n}\n", "null", "\ufeff["]
+)
+def test_files_that_ask_nothing(text: str) -> None:
+    found = list(questions(io.BytesIO(text.encode()), "q.json"))
+    assert found
+    assert all(isinstance(item, LineError) for item in found)
 
 
 def test_an_id_stands_once_in_a_question_file() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from stages.core import schema
+from tests.tools import environment, run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = (
@@ -473,3 +474,57 @@ def test_a_cut_cell_says_how_much_is_left_out_in_every_kind_of_file(tmp_path: Pa
     for table in tables:
         assert table["sample"][0]["s"] == "é" * 80 + "…(+4920)"
         assert table["columns"][1]["examples"] == ["é" * 80 + "…(+4920)"]
+
+
+def test_what_winnow_writes_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n")
+    (tmp_path / ".scan.jsonl.123.part").write_bytes(b"{}\n")
+    first = run("scan", ".", "--question", "sum of a", "-o", "scan.jsonl", cwd=tmp_path)
+    lines = (tmp_path / "scan.jsonl").read_bytes()
+    voted = run("vote", "scan.jsonl", "-o", "vote.jsonl", cwd=tmp_path)
+    run("link", "scan.jsonl", "-o", "link.json", cwd=tmp_path)
+    (tmp_path / "shell.jsonl").write_bytes(lines.decode().encode("utf-16"))
+    again = run("scan", ".", "--question", "sum of a", "-o", "scan.jsonl", cwd=tmp_path)
+    assert (first.status, voted.status, again.status) == (0, 0, 0)
+    assert (tmp_path / "scan.jsonl").read_bytes() == lines
+    assert b'"skipped":[]' in lines
+    assert run("query", ".", "SELECT * FROM t", "-o", "rows.csv", cwd=tmp_path).status == 0
+    told = run("query", ".", "SELECT * FROM rows", "-o", "rows.csv", cwd=tmp_path)
+    assert "no table rows" in told.err
+    with open(tmp_path / "out.json", "wb") as out:
+        out.write(b" " * 9)
+        done = subprocess.run(
+            [sys.executable, "-m", "stages", "scan", "."],
+            stdout=out, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment(), check=False,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert b"out" not in (tmp_path / "out.json").read_bytes()
+
+
+def test_data_that_looks_a_little_like_lines_is_data(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(
+        b'{"kind":"task","owner":"Ann"}\n{"kind":"bug","owner":"Li"}\n'
+    )
+    (tmp_path / "b.json").write_bytes(b'{"kind":"table","catalog":7,"rows":[{"x":1}]}')
+    assert [table["name"] for table in scan(tmp_path).of("table")] == ["a", "b"]
+
+
+def test_a_source_that_gives_nothing_is_an_error(tmp_path: Path) -> None:
+    good, bad, empty = tmp_path / "a.csv", tmp_path / "b.db", tmp_path / "c.csv"
+    good.write_bytes(b"a,b\n1,2\n")
+    bad.write_bytes(b"SQLite format 3\x00 and nothing else")
+    empty.write_bytes(b"")
+    ran = scan(good, bad, empty)
+    assert (ran.status, ran.kinds) == (1, "ct")
+    assert ran.errors.count("b.db: ") == 1
+    assert "c.csv: 0 bytes; mend it, or leave it out of the command" in ran.errors
+    assert scan(good).status == 0
+    assert scan(tmp_path).status == 0, "what lies in a folder was not named"
+    lines = tmp_path / "scan.jsonl"
+    lines.write_bytes(scan(good).raw)
+    assert scan(good, lines).status == 1
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    ran = scan(nothing)
+    assert ran.status == 1
+    assert "no table and no document in it" in ran.errors

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.build import ScanResult, Unnamed, build, stamped
-from stages.core.catalog.discover import Findings, Found, inside, loose, module_of, walk
+from stages.core.catalog.discover import (
+    NO_TARGETS,
+    Findings,
+    Found,
+    inside,
+    loose,
+    module_of,
+    walk,
+)
 from stages.core.catalog.documents import document
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
@@ -21,6 +29,7 @@ from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError
+from stages.core.line_files import Targets
 from stages.core.records import Catalog, Table
 
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ def scan_root(
     *,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    targets: Targets = NO_TARGETS,
 ) -> ScanResult:
     """Scan a task folder or a plain folder.
 
@@ -45,6 +55,7 @@ def scan_root(
         options: How much is looked at and shown.
         include: Patterns of the only files to take.
         exclude: Patterns of files to leave out.
+        targets: Files that the running command writes.
 
     Returns:
         The catalog, its tables in the order of paths, and the task if there is one.
@@ -63,14 +74,19 @@ def scan_root(
             f"cannot be listed: {(error.strerror or '').lower()}", place=str(folder)
         ) from None
     place = locate(path)
-    found = walk(place.root, place.top, include=include, exclude=exclude)
+    found = walk(place.root, place.top, include=include, exclude=exclude, targets=targets)
     texts, warnings = surroundings(place, path)
     tables = _tables(found, options)
     catalog = _catalog(place, found, [*place.warnings, *warnings], options)
     return ScanResult(stamped(catalog, tables), tables, task_of(place, texts), texts)
 
 
-def scan_files(paths: Sequence[str | Path], options: ScanOptions | None = None) -> ScanResult:
+def scan_files(
+    paths: Sequence[str | Path],
+    options: ScanOptions | None = None,
+    *,
+    targets: Targets = NO_TARGETS,
+) -> ScanResult:
     """Scan data files named one by one, as one catalog.
 
     Its name is the file's stem, or the name of the folder that holds all of them, which is
@@ -87,13 +103,14 @@ def scan_files(paths: Sequence[str | Path], options: ScanOptions | None = None) 
         else files[0].parent
     )
     found = Findings()
-    for item in loose(files, root):
+    for item in loose(files, root, targets):
         if isinstance(item, Found):
             found.data.append(item)
         else:
             found.skipped.append(item)
     if not found.data:
-        raise SourceError(found.skipped[0]["reason"], place=str(files[0]))
+        reason = found.skipped[0]["reason"] if found.skipped else "the file that is written"
+        raise SourceError(reason, place=str(files[0]))
     name = files[0].name.split(".", 1)[0] if len(files) == 1 else Path(os.path.abspath(root)).name
     tables = _tables(found, options)
     catalog = _catalog(TaskRoot(root, root, name or "root"), found, [], options)

@@ -22,6 +22,7 @@ from types import ModuleType
 from stages.core.catalog import sources
 from stages.core.catalog.prepared import MARK_FILE
 from stages.core.errors import SourceError
+from stages.core.line_files import PART, Targets, holds_lines
 from stages.core.records import Skipped
 
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".pdf", ".html", ".htm", ".docx", ".doc")
@@ -29,6 +30,8 @@ OWN_FILES = ("task.json", "video_input.json", MARK_FILE)
 OWN_FOLDERS = ("_video_frames",)
 SOLVER_FOLDER = "workdir"
 """Directly under a root: what a solver writes is no data of the task."""
+LINE_SUFFIXES = (".json", ".jsonl", ".ndjson")
+NO_TARGETS = Targets()
 SQLITE_SIDE_FILES = ("-wal", "-shm", "-journal")
 DEEPEST = 64
 HEAD_BYTES = 32
@@ -124,7 +127,12 @@ def module_at(path: Path, *, named: bool = False) -> ModuleType | None:
 
 
 def walk(
-    root: Path, top: Path, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
+    root: Path,
+    top: Path,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    targets: Targets = NO_TARGETS,
 ) -> Findings:
     """Everything below ``top``, which lies in ``root``; paths are relative to ``root``.
 
@@ -134,11 +142,14 @@ def walk(
         include: Patterns (``fnmatch``) of paths or names; only these data files and
             documents are taken. Empty takes all.
         exclude: Patterns of paths or names that are left out.
+        targets: Files that the running command writes; like what winnow wrote before, they
+            are not even listed, so that scanning again gives the same.
 
     Returns:
         The findings, sorted by path; scanning twice meets all in the same order.
     """
-    walker = _Walker(Path(os.path.realpath(root)), root, Findings(), tuple(include), tuple(exclude))
+    real = Path(os.path.realpath(root))
+    walker = _Walker(real, root, Findings(), tuple(include), tuple(exclude), targets)
     start = Path(os.path.realpath(top))
     if not start.is_relative_to(walker.real_root):
         walker.found.skip(walker.relative(top), "a link that leaves the folder")
@@ -156,6 +167,7 @@ class _Walker:
     found: Findings
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    targets: Targets
     seen: set[Path] = field(default_factory=set)
     start: Path = Path()
 
@@ -171,7 +183,7 @@ class _Walker:
             if not printable(name):
                 self.found.skip(name.encode("utf-8", "replace").decode(), "its name is not UTF-8")
             elif path.name.startswith("."):
-                if path.name != MARK_FILE:
+                if path.name != MARK_FILE and not PART.fullmatch(path.name):
                     self.found.skip(name, "hidden")
             else:
                 self.entry(path, name)
@@ -198,6 +210,8 @@ class _Walker:
                 self.found.skip(name, "the solver's own folder")
             elif path.name not in OWN_FOLDERS:
                 self.folder(path)
+            return
+        if self.targets.holds(path, info):
             return
         special = next((words for test, words in SPECIAL if test(info.st_mode)), "")
         if special:
@@ -228,6 +242,8 @@ class _Walker:
             self.found.skip(name, "left out by --include or --exclude")
             return
         module = module_at(path)
+        if _may_be_lines(path) and holds_lines(path):
+            return
         document = path.suffix.lower() in DOCUMENT_SUFFIXES
         reason = self.why_not(path, size, known=document or module is not None)
         if reason:
@@ -276,6 +292,10 @@ def inside(root: Path, path: Path) -> bool:
     return real.is_file() and real.is_relative_to(os.path.realpath(root))
 
 
+def _may_be_lines(path: Path) -> bool:
+    return path.suffix.lower() in LINE_SUFFIXES
+
+
 def _matches(name: str, pattern: str) -> bool:
     return fnmatch(name, pattern) or fnmatch(name.rsplit("/", 1)[-1], pattern)
 
@@ -284,10 +304,14 @@ def _reason(error: OSError) -> str:
     return f"cannot be read: {(error.strerror or str(error)).lower()}"
 
 
-def loose(files: Sequence[Path], root: Path) -> Iterator[Found | Skipped]:
+def loose(
+    files: Sequence[Path], root: Path, targets: Targets = NO_TARGETS
+) -> Iterator[Found | Skipped]:
     """Data files that were named one by one, in their order; no links are refused here,
-    since the user named them."""
+    since the user named them. Files that the running command writes are passed over."""
     for path in files:
+        if targets.holds(path, path.stat()):
+            continue
         name = Path(os.path.relpath(path, root)).as_posix()
         module = module_at(path, named=True)
         if module is None:
@@ -296,5 +320,7 @@ def loose(files: Sequence[Path], root: Path) -> Iterator[Found | Skipped]:
             yield {"path": name, "reason": "0 bytes"}
         elif reason := unreadable(path):
             yield {"path": name, "reason": reason}
+        elif _may_be_lines(path) and holds_lines(path):
+            yield {"path": name, "reason": "lines of winnow, which other commands read"}
         else:
             yield Found(name, path, module)

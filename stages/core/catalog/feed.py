@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
-from stages.core.catalog import ddl, scan_files, scan_root
+from stages.core.catalog import ddl, faults, scan_files, scan_root
 from stages.core.catalog.build import ScanResult
+from stages.core.catalog.discover import NO_TARGETS
 from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.schema_files import SchemaFolder, is_ddl
 from stages.core.catalog.servers.address import is_server, masked
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
+from stages.core.line_files import Targets
 from stages.core.lines import Line, own, parse
 from stages.core.records import Task
 
@@ -51,6 +53,7 @@ class Request:
         exclude: Patterns of files and tables to leave out.
         server_schemas: Patterns of the only schemas to take from servers.
         sample: Whether rows of a server are looked at.
+        targets: Files that the call writes, which are no data.
     """
 
     paths: tuple[str, ...] = ()
@@ -63,6 +66,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     server_schemas: tuple[str, ...] = ()
     sample: bool = True
+    targets: Targets = NO_TARGETS
 
     def root(self, folder: str) -> ScanResult:
         """Scan one folder, or the server of a URL, as asked for."""
@@ -71,7 +75,13 @@ class Request:
 
             which = ServerOptions(self.server_schemas, self.include, self.exclude, self.sample)
             return scan_server(folder, self.options, which)
-        return scan_root(folder, self.options, include=self.include, exclude=self.exclude)
+        return scan_root(
+            folder,
+            self.options,
+            include=self.include,
+            exclude=self.exclude,
+            targets=self.targets,
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,7 @@ class Known:
 
 def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
     """The catalog of each folder, server and DDL file, in order; that of all data files at the first of
-    them."""
+    them. Before a catalog comes an error for each thing named that gave it nothing."""
     files = [path for path in request.paths if _is_data(path)]
     seen: set[str] = set()
     for path in request.paths:
@@ -102,11 +112,16 @@ def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
         seen.add(path)
         try:
             if first:
-                yield scan_files(list(dict.fromkeys(files)), request.options)
+                several = list(dict.fromkeys(files))
+                result = scan_files(several, request.options, targets=request.targets)
+                yield from faults.of_files(several, result, request.targets)
             elif is_ddl(path) and Path(path).is_file():
-                yield ddl.catalog_of(Path(path), request.options)
+                result = ddl.catalog_of(Path(path), request.options)
             else:
-                yield request.root(path)
+                result = request.root(path)
+                if not result.tables and not result.catalog.get("documents"):
+                    yield faults.of_place(path, result)
+            yield result
         except UsageError:
             raise
         except WinnowError as error:

@@ -25,6 +25,12 @@ from stages.core.records import Task
 
 TASK_FILE = "task.json"
 KNOWLEDGE = "knowledge.md"
+KEYS = {
+    "id": ("id", "question_id", "instance_id"),
+    "question": ("question", "instruction", "utterance"),
+    "db_id": ("db_id", "db"),
+}
+"""Names of a question's keys, ours first, then those of BIRD, Spider and Spider 2."""
 COPIED = ("question", "difficulty", "evidence")
 
 
@@ -120,33 +126,97 @@ def task_of(place: TaskRoot, texts: dict[str, str]) -> Task | None:
 
 
 def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineError]:
-    """Each question of a file of JSON lines, or the error that stands in its place.
+    """Each question of a file, or the error that stands in its place.
 
-    A question has ``id`` and ``question``; ``evidence``, ``db_id`` and ``difficulty`` are
-    read where they stand, all else is passed over (schemas/question.schema.json). An id
-    stands once: of two questions under one id, only one could be told from the other later.
+    The file is JSON lines, or one array of questions (schemas/question.schema.json), also in
+    an object of its own; the keys may be those of BIRD and Spider. An id stands once: of two
+    questions under one id, only one could be told from the other later. A question without
+    an id has its number in the file, from 0, as Spider counts them.
     """
     seen: dict[str, str] = {}
-    for raw, place, _cut in split(stream, name):
+    for number, (found, place) in enumerate(_values(stream, name)):
+        if isinstance(found, LineError):
+            yield found
+            continue
+        record = _question(found, number)
         try:
-            record = orjson.loads(raw)
             schema.check(record, "question", place=place)
-        except orjson.JSONDecodeError as error:
-            yield LineError(
-                f"not JSON: {error.msg}", place=place, hint="one question as JSON on each line"
-            )
         except LineError as error:
             yield error
+            continue
+        first = seen.setdefault(str(record["id"]), place)
+        if first == place:
+            yield record
+            continue
+        yield LineError(
+            f"the id {record['id']} stands at {first} already", place=place, hint="give it its own"
+        )
+
+
+def _values(stream: IO[bytes], name: str) -> Iterator[tuple[Any, str]]:
+    """The values of a file, one a line or all in one array, each with its place."""
+    lines = split(stream, name)
+    for raw, place, _cut in lines:
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError as error:
+            whole = place == f"{name}:1" and raw.lstrip()[:1] in (b"[", b"{")
+            yield from _over_lines(raw, lines, name) if whole else [(_no_json(error, place), place)]
         else:
-            first = seen.setdefault(str(record["id"]), place)
-            if first == place:
-                yield record
-                continue
-            yield LineError(
-                f"the id {record['id']} stands at {first} already",
-                place=place,
-                hint="give it its own",
-            )
+            yield from _elements(value, place, name)
+
+
+def _over_lines(
+    first: bytes, lines: Iterator[tuple[bytes, str, bool]], name: str
+) -> Iterator[tuple[Any, str]]:
+    """The values of a file that is one value written over many lines; where it is none, each
+    line is judged by itself."""
+    rest = list(lines)
+    try:
+        value = orjson.loads(b"\n".join([first, *(raw for raw, _, _ in rest)]))
+    except orjson.JSONDecodeError as error:
+        yield _no_json(error, f"{name}:1"), f"{name}:1"
+        if first.lstrip()[:1] == b"[":
+            return
+        for raw, place, _ in rest:
+            try:
+                yield orjson.loads(raw), place
+            except orjson.JSONDecodeError as broken:
+                yield _no_json(broken, place), place
+    else:
+        yield from _elements(value, f"{name}:1", name)
+
+
+def _no_json(error: orjson.JSONDecodeError, place: str) -> LineError:
+    return LineError(
+        f"not JSON: {error.msg}",
+        place=place,
+        hint="one question as JSON on each line, or an array of them",
+    )
+
+
+def _elements(value: Any, place: str, name: str) -> Iterator[tuple[Any, str]]:
+    """The elements of an array, or of the only array in an object that asks nothing itself."""
+    if isinstance(value, dict) and not any(key in value for key in KEYS["question"]):
+        arrays = [item for item in value.values() if isinstance(item, list)]
+        value = arrays[0] if len(arrays) == 1 and arrays[0] else value
+    if isinstance(value, list) and value:
+        yield from ((item, f"{name}: question {at}") for at, item in enumerate(value, 1))
+    else:
+        yield value, place
+
+
+def _question(value: Any, number: int) -> Any:
+    """The question under the keys of the schema."""
+    if not isinstance(value, dict):
+        return value
+    record = dict(value)
+    for key, others in KEYS.items():
+        given = next((other for other in others if value.get(other) is not None), None)
+        if given is not None:
+            record[key] = value[given]
+    record.setdefault("id", number)
+    return record
 
 
 def task_from(question: Mapping[str, Any], texts: Mapping[str, str]) -> Task:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -10,6 +9,7 @@ from typing import IO, Any
 import orjson
 
 from stages.core.errors import DataError, UsageError
+from stages.core.line_files import Targets, first_line
 from stages.core.lines import KINDS, Broken, Library, Shelf
 from stages.core.records import Catalog, Table
 from stages.core.streams import STDIN, inputs
@@ -18,13 +18,20 @@ Opened = tuple[Catalog, list[Table]]
 LISTED = 10
 
 
-def open_source(place: str, *, name: str | None = None, hide: tuple[str, ...] = ()) -> Opened:
+def open_source(
+    place: str,
+    *,
+    name: str | None = None,
+    hide: tuple[str, ...] = (),
+    targets: Targets | None = None,
+) -> Opened:
     """The catalog of a file of lines, a folder, a data file, or a server.
 
     Args:
         place: A path, the URL of a server, or ``-`` for lines on stdin.
         name: Name or id of the catalog, where a file of lines holds several.
         hide: Patterns of columns that show no values, for what is scanned here.
+        targets: Files that the running command writes, which are no data.
 
     Raises:
         UsageError: Several catalogs and no name; a URL of no known kind of server.
@@ -36,12 +43,12 @@ def open_source(place: str, *, name: str | None = None, hide: tuple[str, ...] = 
         return _from_lines(inputs([STDIN]), place, name)
     path = Path(place)
     if path.is_dir():
-        return _scanned(path, hide)
+        return _scanned(path, hide, targets or Targets())
     if not path.exists():
         raise DataError("no such file or folder", place=place, hint="check the path")
     if _holds_lines(path):
         return _from_lines(inputs([place]), place, name)
-    return _scanned(path, hide)
+    return _scanned(path, hide, targets or Targets())
 
 
 def shelves(sources: Iterable[tuple[IO[bytes], str]]) -> list[Shelf]:
@@ -80,11 +87,10 @@ def _chosen(found: list[Shelf], place: str, name: str | None) -> Shelf:
 
 
 def _holds_lines(path: Path) -> bool:
-    """Whether the first line is one of the three kinds of line."""
-    with open(path, "rb") as file:
-        head = io.BytesIO(file.read(1 << 20)).readline()
+    """Whether the first line is one of the three kinds of line, broken or not."""
+    head = first_line(path)
     try:
-        first: Any = orjson.loads(head.removeprefix(b"\xef\xbb\xbf"))
+        first: Any = orjson.loads(head)
     except orjson.JSONDecodeError:
         return b'"kind":"table"' in head[:200] or b'"kind":"catalog"' in head[:200]
     return isinstance(first, dict) and first.get("kind") in KINDS
@@ -101,11 +107,14 @@ def _server(url: str, hide: tuple[str, ...]) -> Opened:
     return result.catalog, result.tables
 
 
-def _scanned(path: Path, hide: tuple[str, ...]) -> Opened:
+def _scanned(path: Path, hide: tuple[str, ...], targets: Targets) -> Opened:
     from stages.core.catalog import ScanOptions, scan_files, scan_root
 
     options = ScanOptions(hide=hide, cache=True)
-    result = scan_root(path, options) if path.is_dir() else scan_files([path], options)
+    if path.is_dir():
+        result = scan_root(path, options, targets=targets)
+    else:
+        result = scan_files([path], options)
     if not result.tables:
         raise DataError(
             "no table in it", place=str(path), hint="`winnow scan` says what was skipped"
