@@ -18,7 +18,7 @@ DATA ?= ../shared/data
 MODEL_OPTIONS ?=
 MODEL_STAGES ?= vote,collapse,describe,prompt
 
-.PHONY: install demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model
+.PHONY: install demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
 
 install: $(VENV)/.installed
 
@@ -97,3 +97,8 @@ train: install
 
 test-model: install
 	$(BIN)/python tools/test_model.py --stages $(MODEL_STAGES)
+
+SECONDS_OF_FUZZ ?= 600
+
+fuzz: install
+	$(BIN)/python -m tests.damage --seconds $(SECONDS_OF_FUZZ)

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from stages.core.lines import Output
+from stages.core.errors import LineError
+from stages.core.lines import Output, parse
+from stages.core.sections import sound
 from stages.core.stage import Reported, Stage
 from stages.core.streams import replacing
 
@@ -31,16 +31,16 @@ class Noting(Output):
         """Write one whole line."""
         self._out.write(data)
         try:
-            record = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            line = parse(data.rstrip(b"\n"), self.name)
+        except LineError:  # it has been told, and is passed on as it was
             return
-        kind = record.get("kind") if isinstance(record, dict) else None
-        if kind == "catalog":
+        record: Any = line.record
+        if line.kind == "catalog":
             self._catalogs[record["id"]] = record
-        elif kind == "table":
+        elif line.kind == "table":
             self._tables.setdefault(record["catalog"], {})[record["name"]] = record
-        elif kind == "task":
-            self._tasks.append(record)
+        else:
+            self._tasks.append(sound(record, self.name)[0])
 
     @property
     def reported(self) -> list[Reported]:

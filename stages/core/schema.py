@@ -77,7 +77,7 @@ def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
 
     So a section written by hand, or by a later version, is still read.
     """
-    required = [key for key in document.get("required", ()) if key != "meta"]
+    required = [key for key in document.get("required", ()) if key not in ("meta", "of")]
     properties = {**document.get("properties", {}), "meta": {"type": "object"}}
     return {
         **document,
@@ -126,6 +126,15 @@ def check(
 def fits(record: Any, name: str) -> bool:
     """Whether a section is one that its stage could have written, unknown keys aside."""
     return bool(_validator(name, False).is_valid(record))
+
+
+def is_section(name: str) -> bool:
+    """Whether a key of a task line is a section with a schema of its own.
+
+    >>> is_section("vote"), is_section("question"), is_section("pin")
+    (True, False, False)
+    """
+    return name not in (*LINES, *FILES, "meta") and exists(name)
 
 
 def seen(name: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import orjson
 
 from stages.core import schema
-from stages.core.errors import MissingSection, StaleSection
+from stages.core.errors import LineError, MissingSection, StaleSection
 from stages.core.lines import digest
 from stages.core.records import Task
 from stages.core.stage import Stage
@@ -25,6 +25,38 @@ def section(task: Task, name: str) -> Mapping[str, Any] | None:
     """The section that stage ``name`` added to the task, or None where it has not run."""
     found = cast("Mapping[str, Any]", task).get(name)
     return found if isinstance(found, Mapping) else None
+
+
+def sound(task: Task, place: str) -> tuple[Task, list[LineError]]:
+    """The task without what breaks its schema, whole sections and ``meta``, and what that is.
+
+    For commands that look at all sections: one that is damaged is told and otherwise not there.
+
+    Args:
+        task: The task line's record.
+        place: ``file:number`` of its line.
+    """
+    record, errors = {**task}, []
+    where = f"{place}: {task['task_id']}"
+    for name, value in task.items():
+        try:
+            if schema.is_section(name):
+                _check(value, name, where)
+            if isinstance(value, Mapping) and "meta" in value:
+                schema.check(value["meta"], "meta", place=where, within=f"{name}.meta", strict=False,
+                             hint="it is left out of account")  # fmt: skip
+        except LineError as error:
+            errors.append(error)
+            del record[name]
+            if isinstance(value, Mapping) and error.what.startswith(f"{name}.meta"):
+                record[name] = {key: item for key, item in value.items() if key != "meta"}
+    return cast("Task", record), errors
+
+
+def _check(found: Any, name: str, where: str) -> None:
+    """Raise `LineError` unless a section can be read; keys and a ``meta`` of its own may be any."""
+    hint = f"rerun `winnow {name}`, or mend it by {schema.seen(name)}"
+    schema.check(found, name, place=where, within=name, hint=hint, strict=False)
 
 
 def fingerprint(task: Task, names: Iterable[str], hashes: Mapping[str, str]) -> str:
@@ -104,9 +136,7 @@ class Check:
     def _readable(self, name: str) -> None:
         found = section(self.task, name)
         if found is not None and schema.exists(name):
-            hint = f"rerun `winnow {name}`, or mend it by {schema.seen(name)}"
-            where = f"{self.line}: {self.place}" if self.line else self.place
-            schema.check(found, name, place=where, within=name, hint=hint, strict=False)
+            _check(found, name, f"{self.line}: {self.place}" if self.line else self.place)
 
     def _fresh(self, name: str, seen: set[str]) -> None:
         """Raise at the earliest stale section that ``name`` rests on.

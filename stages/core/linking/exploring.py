@@ -233,5 +233,6 @@ def _data(names: str) -> str:
 def passages(task: Task) -> str:
     """The passages that `prepare` found for the task, one after the other; empty without any."""
     found = (section(task, "prepare") or {}).get("passages", ())
-    texts = [item if isinstance(item, str) else str(item.get("text", "")) for item in found]
-    return "\n\n".join(text.strip() for text in texts if text.strip())
+    items = found if isinstance(found, list) else ()
+    texts = [str(item.get("text", "")) if isinstance(item, Mapping) else item for item in items]
+    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())

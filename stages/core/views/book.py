@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import IO, Any
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, cast
 
 from stages.core import diagnostics, schema
 from stages.core.errors import WinnowError
 from stages.core.lines import Asked, Broken, Library, Shelf
+from stages.core.sections import sound
 from stages.core.selection import conflicts, pinned
 
 
@@ -40,13 +41,22 @@ def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
     book = Book(name)
     for item in library.read(source):
         if isinstance(item, Asked):
-            book.tasks.append(item)
+            book.tasks.append(_sound(item))
         elif isinstance(item, Broken):
             diagnostics.error(item.error)
     book.shelves = {
         key: shelf for key, shelf in library.shelves.items() if shelf.line or shelf.tables
     }
     return book
+
+
+def _sound(asked: Asked) -> Asked:
+    """The task without the sections that cannot be read, which are reported."""
+    task, errors = sound(asked.task, asked.line.place)
+    for error in errors:
+        diagnostics.error(error)
+    record = cast("dict[str, Any]", task)
+    return replace(asked, line=replace(asked.line, record=record)) if errors else asked
 
 
 def odd(book: Book, task_id: str | None) -> Iterator[WinnowError]:
