@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from stages.core import interrupts
 from stages.core.errors import UsageError, WinnowError
-from stages.core.text import visible
+from stages.core.text import redact, visible
 
 LONGEST_LINE = 600
 SAME_KIND_SHOWN = 5
@@ -157,7 +157,7 @@ def _limited(problem: WinnowError | str, prefix: str, shown: int = SAME_KIND_SHO
 
 def _write(message: str) -> None:
     _clear_progress()
-    _raw(f"{_state.command}: {visible(message, LONGEST_LINE)}\n")
+    _raw(f"{_state.command}: {visible(redact(message), LONGEST_LINE)}\n")
 
 
 def _clear_progress() -> None:

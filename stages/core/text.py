@@ -33,6 +33,7 @@ _UNUSUAL = re.compile(rf"[{_HIDDEN}]|\\u\{{")
 _HIDDEN_ONE = re.compile(f"[{_HIDDEN}]")
 _MARK_RUN = re.compile(rf"[^\w\s\x00-\x7f]{{{MARKS + 1},}}")
 _WORD = re.compile(r"[^\W\d]\w*")
+_USERINFO = re.compile(r"://\S*@")
 _CUT_MARK = re.compile(r"…\(\+([1-9][0-9]{0,11})\)\Z")
 _PRESENTATION = "\ufe0e\ufe0f"  # text and emoji style of the character before
 
@@ -235,3 +236,13 @@ def _is_mark(char: str) -> bool:
 
 def _escape(char: str) -> str:
     return f"\\u{{{ord(char):x}}}"
+
+
+def redact(text: str) -> str:
+    """The text with nothing between ``//`` and the last ``@`` of a URL: a password may hold
+    either sign itself, where somebody forgot to encode it.
+
+    >>> redact("cannot read mysql://me:p@ss/w:rd#1@host/db; check")
+    'cannot read mysql://…@host/db; check'
+    """
+    return _USERINFO.sub("://…@", text) if "://" in text else text

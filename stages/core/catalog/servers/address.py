@@ -34,8 +34,10 @@ CONNECT_SECONDS = 10
 _GIVEN: dict[str, str] = {}
 """Passwords of URLs that let someone in, by the URL without: what is scanned can be queried then."""
 _SECRET_KEY = re.compile(r"pass|secret|token|key", re.IGNORECASE)
-_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_USERINFO = re.compile(r"://[^/?#]*@")
+_URL = re.compile(r"\s*(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_RAW = frozenset("/?#@ \t\r\n")
+"""Characters that a name or password in a URL holds only percent-encoded."""
+ENCODING = "percent-encode what the password holds: %40 for @, %2F for /, %23 for #, %3F for ?"
 
 
 def is_server(place: str) -> bool:
@@ -44,8 +46,14 @@ def is_server(place: str) -> bool:
 
 
 def masked(place: str) -> str:
-    """A URL that may not even be one, without what could be a password."""
-    return _USERINFO.sub("://…@", place).partition("?")[0]
+    """A URL that may not even be one, without what could be a password.
+
+    >>> masked("mysql://me:p@ss/w:rd#1@host/db?x=1"), masked("mysql://host/db")
+    ('mysql://…@host/db', 'mysql://host/db')
+    """
+    scheme, mark, rest = place.strip().partition("://")
+    _, at, tail = rest.rpartition("@")
+    return f"{scheme}{mark}{'…@' if at else ''}{tail}".partition("?")[0]
 
 
 @dataclass(frozen=True)
@@ -95,12 +103,19 @@ def address(place: str) -> Address:
             place=masked(place),
             hint="postgresql:// or mysql://",
         )
+    userinfo = place[found.end() :].rpartition("@")[0] if found else ""
+    if _RAW.intersection(userinfo):
+        raise UsageError(
+            "not a URL that can be read: its password or another part before the last @ holds one of @ / ? #",
+            place=masked(place),
+            hint=ENCODING,
+        )
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     kind = KINDS[scheme]
     try:
-        url = make_url(place).set(drivername=DRIVERS[kind])
+        url = make_url(place.strip()).set(drivername=DRIVERS[kind])
     except (ArgumentError, ValueError):
         raise UsageError(
             "not a URL that can be read",
