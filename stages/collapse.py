@@ -68,9 +68,16 @@ def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> 
             "line": line,
         },
         "by": list(sections),
+        **_decided(pins, known),
         **({"notes": notes} if notes else {}),
         "meta": {"from": _sources(by, sections)},
     }
+
+
+def _decided(pins: Mapping[str, set[str]], known: Sequence[str]) -> dict[str, list[str]]:
+    """The tables that pins decided on, where there are any."""
+    names = [name for name in known if name in pins["keep"] or name in pins["fold"]]
+    return {"pinned": names} if names else {}
 
 
 def _sections(task: Task, by: Sequence[str]) -> dict[str, Mapping[str, Any]]:

@@ -123,6 +123,7 @@ def _page(
         skipped_more=len(skipped[SKIPPED:]),
         knowledge=None if skip_knowledge else task.get("knowledge"),
         lang=choose(lang, task.get("question", "")),
+        by=tuple((section(task, "collapse") or {}).get("by", ())),
         tool=visible(tool, 80),
         budget=budget,
     )

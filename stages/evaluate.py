@@ -109,6 +109,10 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     """Measure every task among the items that has gold and the section.
 
     Broken lines, and sections of another shape, are reported and left out.
+
+    Raises:
+        DataError: A task stands twice, as where two runs of one set are given: the figures of
+            both together would be those of neither.
     """
     from stages.core import diagnostics
     from stages.core.errors import DataError
@@ -121,6 +125,7 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
             diagnostics.error(item.error)
         elif isinstance(item, Asked):
             asked.add(item.task["task_id"])
+            known.once(item)
             try:
                 found, reason = _measured(item, book, section, known)
                 tally.add(found, reason)
@@ -159,10 +164,23 @@ def _stands(asked: Asked, name: str) -> bool:
 
 
 class _Known:
-    """The facts of each catalog met, made anew only where its table lines changed."""
+    """The facts of each catalog met, made anew only where its table lines changed, and where
+    each task stood."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[str, Facts]] = {}
+        self._places: dict[tuple[str, str], str] = {}
+
+    def once(self, asked: Asked) -> None:
+        """Refuse a task that was met before under its id and catalog."""
+        from stages.core.errors import DataError
+
+        name = asked.task["task_id"]
+        first = self._places.get((name, asked.shelf.id))
+        self._places[name, asked.shelf.id] = asked.line.place
+        if first is not None:
+            what, hint = f"task {name} stands at {first} already", "measure one run at a time"
+            raise DataError(what, place=asked.line.place, hint=hint)
 
     def of(self, asked: Asked) -> Facts:
         """The facts of the catalog that a task is asked of."""

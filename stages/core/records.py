@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         keys: list[str]
         shown: Shown
         by: list[str]
+        pinned: NotRequired[list[str]]
         notes: NotRequired[list[str]]
         meta: Meta
 

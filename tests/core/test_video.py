@@ -101,6 +101,34 @@ def test_frames_stand_before_what_is_said_until_the_next_one() -> None:
     ]
 
 
+def test_a_frame_counts_from_its_burst_and_a_word_by_its_middle() -> None:
+    words = [("Now", 9.0, 9.4), (" the", 9.4, 9.9), (" fee:", 9.9, 10.4), (" ten.", 10.4, 12.0)]
+    spoken = {"start": 8.0, "end": 13.0, "text": "Now the fee: ten."}
+    spoken["words"] = [{"word": word, "start": a, "end": b} for word, a, b in words]
+    frames = [
+        {"t": 14.0, "burst_start": 10.1, "path": "f/1.png"},
+        {"t": 2.0, "burst_start": 1.0, "path": "f/0.png"},
+    ]
+    transcript = {"segments": [spoken, {"start": 9.5, "end": 10.9, "text": "By middle."}]}
+    lines = interleave(record(frames=frames, transcript=transcript)).splitlines()
+    assert lines == [
+        "[00:01] screen:",
+        "# Fees",
+        "[00:09-00:09.9] speech: Now the",
+        "[00:10.1] screen:",
+        "per order",
+        "[00:09.5-00:10.9] speech: By middle.",
+        "[00:09.9-00:12] speech: fee: ten.",
+    ]
+
+
+@pytest.mark.parametrize("times", [{}, {"start": None}, {"start": float("nan"), "end": "x"}])
+def test_words_without_times_leave_their_segment_whole(times: dict[str, Any]) -> None:
+    spoken = {"start": 4.0, "end": 30.0, "words": [{"word": " a", **times}, {"word": " b"}]}
+    text = interleave(record(transcript={"segments": [spoken]}))
+    assert text.endswith("[00:12.5] screen:\nper order\n[00:04-00:30] speech: a b")
+
+
 def test_the_timeline_outranks_frames_and_transcript() -> None:
     timeline = [
         {"type": "speech", "t_start": 61, "t_end": 3661.04, "text": "later"},

@@ -40,8 +40,7 @@ def test_a_folded_table_of_a_database_is_the_two_lines_of_the_seed() -> None:
     lines = described(lang="zh")["text"].split("\n")
     place = lines.index("── Table: employee_attendance")
     assert (
-        lines[place + 1]
-        == "—— (table_relevance 判为无关, schema 已折叠省 token; 如需可用 explore_data 查询)"
+        lines[place + 1] == "—— (vote 判为无关, schema 已折叠省 token; 如需可用 explore_data 查询)"
     )
     assert lines[place + 2] == ""
 
@@ -54,8 +53,53 @@ def test_a_folded_file_is_one_line(key: str, lang: str, word: str) -> None:
         "text"
     ]
     (line,) = [line for line in text.split("\n") if key in line or ": x" in line]
-    assert line.startswith(f"── Table: x [{key}] —— (table_relevance {word}")
+    assert line.startswith(f"── Table: x [{key}] —— (vote {word}")
     assert "look" in line
+
+
+FOLDED_BY = [
+    ({"vote": {"skipped_tables": ["company_profile"]}}, (), "vote judged it irrelevant;"),
+    ({"link": {"tables": [], "n_tables": 4}}, ("link",), "link judged it irrelevant;"),
+    ({"prune": {"kept": {}}, "vote": {"skipped_tables": ["company_profile"]}}, (),
+     "vote and prune judged it irrelevant;"),
+    ({"vote": {}, "pin": {"fold": ["company_profile"]}}, (), "a pin folds it;"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["context", "ddl"])
+@pytest.mark.parametrize(("sections", "by", "words"), FOLDED_BY)
+def test_a_folded_line_says_who_folded_it(sections: Any, by: Any, words: str, form: str) -> None:
+    task = {"kind": "task", "task_id": "1", "question": "which?", **sections}
+    lines = described(task=task, by=by, form=form)["text"].split("\n")
+    (line,) = [line for line in lines if "company_profile" in line and "schema folded" in line]
+    assert f"({words} schema folded to save tokens" in line
+    assert "table_relevance" not in line
+
+
+def test_json_and_a_budget_say_who_folded_what() -> None:
+    task = seed_task(pin={"fold": ["company_profile"]})
+    found = json.loads(described(task=task, form="json")["text"])
+    folded = {t["table"]: t.get("folded_by") for t in found["tables"] if t.get("folded")}
+    assert folded == {"company_profile": "pin", "employee_attendance": None}
+    tables = [*seed_tables(), seed_table("x"), seed_table("y")]
+    task = seed_task(pin={"fold": ["x", "y", "company_profile"]})
+    once = described(tables, task, budget=300)["text"]
+    assert once.count("vote judged it irrelevant, or a pin folds it;") == 1
+
+
+def test_a_folded_table_stands_apart_from_what_is_above_it() -> None:
+    tables = [seed_table(name) for name in ("a", "x", "y", "b")]
+    tables += [seed_table(name, key=f"context/db/s.db::{name}") for name in ("c", "d", "z")]
+    lines = described(tables, seed_task(vote={"skipped_tables": ["x", "y", "d", "z"]}))["text"]
+    above = {
+        line.split()[2]: lines.split("\n")[n - 1]
+        for n, line in enumerate(lines.split("\n"))
+        if line.startswith("── Table")
+    }
+    assert above["x"] == above["d"] == ""
+    assert above["y"].startswith("── Table: x")
+    assert above["z"].startswith("—— (vote")
+    assert above["c"].startswith("Database file") or "s.db" in above["c"]
 
 
 def test_a_full_table_has_path_rows_columns_and_values() -> None:

@@ -90,6 +90,21 @@ def test_one_id_in_two_sets_is_scored_against_its_own_catalog(tmp_path: Path) ->
     assert values(done, "set union")["strict table recall"] == 0.0
 
 
+def test_two_runs_of_one_set_are_not_pooled(tmp_path: Path) -> None:
+    first = [*opening("a"), asked("a", "q1", ["t0"]), asked("a", "q2", ["t0"])]
+    second = [asked("a", "q1", []), asked("a", "q2", ["t1"])]
+    done = measure(tmp_path, lines(*first, *second), {"set": GOLD})
+    assert (done.status, done.out) == (1, b"")
+    assert "stdin:7: task q1 stands at stdin:5 already; measure one run at a time" in done.err
+    for name, records in (("a", first), ("b", first)):
+        (tmp_path / f"{name}.lines").write_bytes(lines(*records))
+    for names in (["a.lines", "b.lines"], ["a.lines", "a.lines"]):
+        paths = [str(tmp_path / name) for name in names]
+        both = measure(tmp_path, b"", {"set": GOLD}, *paths)
+        assert (both.status, both.out) == (1, b"")
+        assert "task q1 stands at" in both.err
+
+
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     bare = {"kind": "task", "catalog": catalog("a"), "task_id": "q2", "question": "?"}
     failed = {**bare, "task_id": "q3", "error": {"stage": "scan", "message": "no table"}}

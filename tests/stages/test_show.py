@@ -117,6 +117,25 @@ def test_always_kept_table_says_so(folded):
     assert "not voted on: always keep" in text
 
 
+def test_table_kept_by_hand_says_who_decided(folded):
+    def change(record):
+        if record.get("name") == "employee_attendance":
+            record["always_keep"] = True
+        if record["kind"] == "task":
+            record["pin"] = {"fold": ["company_profile"]}
+
+    lines = run("collapse", "--stale", "-q", stdin=edit(folded, change)).out
+    text = run("show", "--why", "employee_attendance", stdin=lines).out.decode()
+    assert "always keep: its line says so, by hand" in text
+    assert "prepared document" not in text
+    assert "vote: not relevant, 0/1 votes" in text
+    assert "collapse: shown in full, as it is always kept" in text
+    pinned = run("show", "--why", "company_profile", stdin=lines).out.decode()
+    assert "collapse: folded to a line, by a pin" in pinned
+    document = run("show", "--why", "doc_company_rules", stdin=folded).out.decode()
+    assert "always keep: it comes from a prepared document" in document
+
+
 def test_two_files_show_what_changed(folded, tmp_path):
     def change(record):
         if record.get("name") == "company_profile":

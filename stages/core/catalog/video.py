@@ -7,10 +7,12 @@ speech, so both are marked. ``timeline.txt``, speech only, is the fallback.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -33,14 +35,23 @@ PLACES = (
 SPEECH, SCREEN = 1, 0
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Moment:
-    """One piece of text; at the same second the screen comes before speech."""
+    """One piece of text.
 
-    start: float
+    Attributes:
+        kind: `SCREEN` or `SPEECH`.
+        place: Its number among those of its kind.
+        start, end: Seconds, as they are shown.
+        at: Seconds that say which screen it belongs to.
+        text: One or more lines.
+    """
+
     kind: int
     place: int
+    start: float
     end: float
+    at: float
     text: str
 
 
@@ -92,10 +103,16 @@ def _from_input(path: Path) -> str:
 def interleave(record: dict[str, Any]) -> str:
     """Screen and speech of one ``video_input.json`` record, in the order of time.
 
+    Each screen stands before what is said until the next one. The timeline gives the order by
+    ``t_start``; without one a frame counts from the start of its burst, and a word, or a segment
+    that has no words, by its middle, so that a segment is split where the screen changes in it.
     A screen that shows what the one before it showed is not repeated. What is missing or of
     another shape than expected is passed over.
     """
-    moments = sorted([*_screens(record), *_speech(record)])
+    screens = list(_screens(record))
+    changes = sorted(screen.at for screen in screens)
+    moments = [*screens, *_speech(record, changes)]
+    moments.sort(key=lambda m: (bisect_right(changes, m.at), m.kind, m.start, m.place))
     lines: list[str] = []
     shown = None
     for moment in moments:
@@ -113,7 +130,9 @@ def _screens(record: dict[str, Any]) -> Iterator[Moment]:
     layouts = record.get("hiccup")
     layouts = layouts if isinstance(layouts, dict) else {}
     by_name = {str(path).replace("\\", "/").rsplit("/", 1)[-1]: path for path in layouts}
-    frames = _timeline(record, "frame") or _dicts(record.get("frames"))
+    timed = _timeline(record, "frame")
+    frames = timed or _dicts(record.get("frames"))
+    times = ("t_start", "t", "burst_start") if timed else ("burst_start", "t_start", "t")
     used = set()
     for place, frame in enumerate(frames):
         path = frame.get("path")
@@ -125,28 +144,68 @@ def _screens(record: dict[str, Any]) -> Iterator[Moment]:
         used.add(key)
         text = text_of(frame.get("hiccup")) or text_of(layouts.get(key))
         if text:
-            start = _first_time(frame, "t_start", "t", "burst_start")
-            yield Moment(start, SCREEN, place, start, text)
-    end = max((_first_time(f, "t_start", "t", "burst_start") for f in frames), default=0.0)
+            start = _first_time(frame, *times)
+            yield Moment(SCREEN, place, start, start, start, text)
+    end = max((_first_time(frame, *times) for frame in frames), default=0.0)
     for place, (path, layout) in enumerate(layouts.items(), len(frames)):
         if path not in used and (text := text_of(layout)):
-            yield Moment(end, SCREEN, place, end, text)
+            yield Moment(SCREEN, place, end, end, end, text)
 
 
-def _speech(record: dict[str, Any]) -> Iterator[Moment]:
-    """Speech of the timeline, else the segments of the transcript, else its whole text."""
+def _speech(record: dict[str, Any], changes: Sequence[float]) -> Iterator[Moment]:
+    """Speech of the timeline, else the segments of the transcript, else its whole text.
+
+    Args:
+        record: The record.
+        changes: Seconds at which the screen changes, ascending.
+    """
     transcript = record.get("transcript")
     spoken = _timeline(record, "speech")
+    timed = bool(spoken)
     if not spoken and isinstance(transcript, dict):
         spoken = _dicts(transcript.get("segments")) or [transcript]
     elif not spoken:
         spoken = [{"text": transcript}] if isinstance(transcript, str) else _dicts(transcript)
     for place, item in enumerate(spoken):
-        text = " ".join(str(item.get("text") or _joined(item.get("words"))).split())
-        if text:
-            start = _first_time(item, "t_start", "start")
-            end = _first_time(item, "t_end", "end") or start
-            yield Moment(start, SPEECH, place, end, text)
+        for text, start, end in [_whole(item)] if timed else _parts(item, changes):
+            if text:
+                at = start if timed else (start + end) / 2
+                yield Moment(SPEECH, place, start, end, at, text)
+
+
+def _whole(item: dict[str, Any]) -> tuple[str, float, float]:
+    """Text, start and end of one piece of speech."""
+    text = " ".join(str(item.get("text") or _joined(item.get("words"))).split())
+    start = _first_time(item, "t_start", "start")
+    return text, start, _first_time(item, "t_end", "end") or start
+
+
+def _parts(item: dict[str, Any], changes: Sequence[float]) -> Iterator[tuple[str, float, float]]:
+    """The same, in parts where the screen changes between the middles of two words."""
+    words = [word for word in _dicts(item.get("words")) if _is_time(word.get("start"))]
+    screens = [
+        list(part) for _, part in groupby(words, lambda w: bisect_right(changes, _middle(w)))
+    ]
+    if len(screens) < 2:
+        yield _at_words(_whole(item), words)
+        return
+    for part in screens:
+        yield _at_words((" ".join(_joined(part).split()), 0.0, 0.0), part)
+
+
+def _at_words(
+    whole: tuple[str, float, float], words: Sequence[dict[str, Any]]
+) -> tuple[str, float, float]:
+    """The text from its first word to its last; as it is where the words have no times."""
+    if not words:
+        return whole
+    start = _first_time(words[0], "start")
+    return whole[0], start, max(_first_time(words[-1], "end"), start)
+
+
+def _middle(word: dict[str, Any]) -> float:
+    start = _first_time(word, "start")
+    return (start + max(_first_time(word, "end"), start)) / 2
 
 
 def _joined(words: Any) -> str:
@@ -166,9 +225,14 @@ def _first_time(item: dict[str, Any], *keys: str) -> float:
     """Seconds under the first of the keys that holds a number; 0 where none does."""
     for key in keys:
         value = item.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+        if _is_time(value):
             return min(max(float(value), 0.0), 1e9)
     return 0.0
+
+
+def _is_time(value: Any) -> TypeGuard[float]:
+    """Whether it is a number, and not NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
 def _clock(seconds: float) -> str:

@@ -28,7 +28,7 @@ def whole(page: Page) -> str:
         over = {"over_budget": True} if page.over else {}
         parts.append(f'"left_out": {_json({"budget": page.budget, **over, "what": lost})}')
     if page.at("line"):
-        parts.append(f'"folded_means": {_json(folded(page))}')
+        parts.append(f'"folded_means": {_json(folded(page, *page.at("line")))}')
     parts.append(_array("tables", (table(page, view) for view in page.tables)))
     if page.documents:
         parts.append(_array("documents", (_json(_document(page, d)) for d in page.documents)))
@@ -52,7 +52,7 @@ def table(page: Page, view: TableView) -> str:
     if "source" in record:
         base["key"] = values.path(record["describe_key"])
     if view.level == "line":
-        return _json({**base, "folded": True})
+        return _json({**base, "folded": True, **({"folded_by": "pin"} if view.pinned else {})})
     bare = view.bare or view.level == "names"
     columns = [_short(c, view.bare) if bare else _column(view, c) for c in view.columns]
     found = {**base, **_facts(record), "columns": columns}

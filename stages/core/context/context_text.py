@@ -7,7 +7,7 @@ start with words of our own, so no value can begin a heading or a boundary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from stages.core.context import values
@@ -24,7 +24,10 @@ def whole(page: Page) -> str:
         views = list(group)
         if source:
             parts.append(_file_line(page, views))
-        parts += [table(page, view) for view in views]
+        for place, view in enumerate(views):
+            if view.level == "line" and _apart(source, views[:place]):
+                parts.append("\n")
+            parts.append(table(page, view))
     parts += [_document(page, document) for document in page.documents]
     parts += [f"{line}\n" for line in unread(page)]
     if page.knowledge is not None:
@@ -32,11 +35,17 @@ def whole(page: Page) -> str:
     return "".join(parts)
 
 
+def _apart(source: str, before: Sequence[TableView]) -> bool:
+    """Whether a blank line stands before a folded table: a run of them keeps together, and the
+    first one under the line of its file needs none."""
+    return before[-1].level != "line" if before else not source
+
+
 def table(page: Page, view: TableView) -> str:
     """One table, without the line of a file that holds several."""
     title = f"── Table: {values.name(view.table['name'])}"
     if view.level == "line":
-        return _folded(page, view.table, title)
+        return _folded(page, view, title)
     heading = [] if _source(view.table) else _alone(page, view.table)
     body = _names(page, view) if view.level == "names" else _full(page, view)
     lines = [*heading, title + _facts(page, view.table), *body]
@@ -74,9 +83,10 @@ def _alone(page: Page, table: Table) -> list[str]:
     return ["", f"{say(page.lang, 'file')}: {key} ({', '.join(facts)})"]
 
 
-def _folded(page: Page, table: Table, title: str) -> str:
+def _folded(page: Page, view: TableView, title: str) -> str:
     """The seed's two lines for a table of a database, one line for a file."""
-    sentence = "" if page.one_note else f"—— {folded(page)}"
+    table = view.table
+    sentence = "" if page.one_note else f"—— {folded(page, view)}"
     if _source(table):
         return f"{title}\n" + (f"{sentence}\n" if sentence else "")
     key = values.path(table["describe_key"])

@@ -44,7 +44,7 @@ def table(page: Page, view: TableView) -> str:
     """One table: a statement, or comments where it is not shown in full."""
     name = identifier(page, view.table["name"])
     if view.level == "line":
-        sentence = "" if page.one_note else f" {folded(page)}"
+        sentence = "" if page.one_note else f" {folded(page, view)}"
         return f"-- Table: {name}{sentence}\n"
     comments = [*_facts(page, view.table), *_others(page, view)]
     if view.level == "names" or view.bare or not view.columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from stages.core.lang import Lang
@@ -31,6 +31,7 @@ class TableView:
         sample: Whether the first rows are shown.
         examples: Whether columns show an example.
         bare: Whether columns are shown by name only.
+        pinned: Whether a pin decided on the level.
     """
 
     table: Table
@@ -42,6 +43,7 @@ class TableView:
     sample: bool = True
     examples: bool = True
     bare: bool = False
+    pinned: bool = False
 
     @property
     def rows(self) -> Sequence[Mapping[str, str | None]]:
@@ -65,6 +67,7 @@ class Page:
         tool: The name of the tool that queries any table.
         first_lines: Whether documents show their first lines.
         one_note: Whether the sentence on folded tables stands once instead of at each.
+        by: The sections that decided what is folded.
         budget: Tokens to stay within; 0 for no limit.
         over: Whether even this page is larger than the budget.
     """
@@ -79,6 +82,7 @@ class Page:
     tool: str = "explore_data"
     first_lines: bool = True
     one_note: bool = False
+    by: tuple[str, ...] = ()
     budget: int = 0
     over: bool = False
 
@@ -98,7 +102,8 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
             those of the superset. ``all``: all columns. What is not shown is named. A table
             that is always kept shows all of them (seed 000, 2.2).
     """
-    levels = shown_at(section(task, "collapse") or {})
+    collapse = section(task, "collapse") or {}
+    levels, pinned = shown_at(collapse), frozenset(collapse.get("pinned", ()))
     refine, prune = section(task, "refine"), section(task, "prune")
     refined = focused(refine) if refine is not None else {}
     wide = superset(prune) if prune is not None else {}
@@ -115,7 +120,7 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
         if not whole and not picked:
             picked = set(wide.get(name, ()))
         score = max(order[name], 1.0 if name in refined else 0.0)
-        made.append(_view(table, level, picked, reasons, score))
+        made.append(replace(_view(table, level, picked, reasons, score), pinned=name in pinned))
     return tuple(made)
 
 

@@ -1,7 +1,7 @@
 """Our own words in a context description, in both languages.
 
-The sentence on a folded table is the first seed's (5.2); ``{tool}`` is the tool that finds
-the table again.
+The sentence on a folded table is the first seed's (5.2), with the name of what folded it;
+``{tool}`` is the tool that finds the table again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from stages.core.text import visible
 
 WORDS: Mapping[Lang, Mapping[str, str]] = {
     "zh": {
-        "folded": "(table_relevance 判为无关, schema 已折叠省 token; 如需可用 {tool} 查询)",
+        "folded": "({who}, schema 已折叠省 token; 如需可用 {tool} 查询)",
+        "judged": "{by} 判为无关",
+        "pinned": "pin 指定折叠",
+        "or": "或",
+        "and": "、",
         "once": "只有一行的表: {folded}",
         "head": "数据源 {name}: {full} 张表完整展开, {names} 张只列列名, {line} 张折叠为一行; {docs} 份文档。",
         "dialect": "SQL 方言: {dialect}。",
@@ -55,8 +59,11 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "comma": "; ",
     },
     "en": {
-        "folded": "(table_relevance judged it irrelevant; schema folded to save tokens; "
-        "query it with {tool} if needed)",
+        "folded": "({who}; schema folded to save tokens; query it with {tool} if needed)",
+        "judged": "{by} judged it irrelevant",
+        "pinned": "a pin folds it",
+        "or": ", or ",
+        "and": " and ",
         "once": "A table of one line: {folded}",
         "head": "Data of {name}. Tables in full: {full}, by column names: {names}, folded to a line: {line}; "
         "documents: {docs}.",
@@ -103,9 +110,17 @@ def say(lang: Lang, key: str, **values: object) -> str:
     return WORDS[lang][key].format(**values)
 
 
-def folded(page: Page) -> str:
-    """The sentence that stands in place of a folded table's schema."""
-    return say(page.lang, "folded", tool=page.tool)
+def folded(page: Page, *views: TableView) -> str:
+    """The sentence that stands in place of the schemas of folded tables: who folded them."""
+    words = WORDS[page.lang]
+    by = words["and"].join(page.by) or "collapse"
+    who = (
+        [say(page.lang, "judged", by=visible(by, 80))]
+        if not views or not all(v.pinned for v in views)
+        else []
+    )
+    who += [words["pinned"]] if any(view.pinned for view in views) else []
+    return say(page.lang, "folded", who=words["or"].join(who), tool=page.tool)
 
 
 def head(page: Page) -> list[str]:
@@ -121,7 +136,7 @@ def head(page: Page) -> list[str]:
         key = "over" if page.over else "budget"
         lines.append(say(page.lang, key, budget=page.budget, what=what))
     if page.one_note and line:
-        lines.append(say(page.lang, "once", folded=folded(page)))
+        lines.append(say(page.lang, "once", folded=folded(page, *page.at("line"))))
     return lines
 
 

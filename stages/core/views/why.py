@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 from stages.core.errors import DataError
@@ -54,7 +55,7 @@ def _about(asked: Asked, table: Table) -> Iterator[str]:
     name = table["name"]
     yield f"table: {table['describe_key']}, {rows(table)} rows, {len(table['columns'])} columns"
     if table.get("always_keep"):
-        yield "always keep: it comes from a prepared document"
+        yield f"always keep: {_mark(table)}"
     for key, names in asked.task.get("pin", {}).items():
         if isinstance(names, list) and name in names:
             yield f"pin: {key}"
@@ -62,7 +63,19 @@ def _about(asked: Asked, table: Table) -> Iterator[str]:
         yield from (
             f"{section_name}: {line}" for line in SAID.get(section_name, _said)(section, name)
         )
+        if section_name == "collapse":
+            yield from (f"collapse: {line}" for line in _collapse(section, table))
     yield f"in the end: {ended(asked, name)}"
+
+
+def _mark(table: Table) -> str:
+    """Where the mark comes from; scan sets it for documents, and an edit of the line for others."""
+    from stages.core.catalog.prepared import STEM
+
+    stem = PurePath(table["describe_key"].partition("::")[0]).name.partition(".")[0]
+    if stem == STEM:
+        return "it comes from a prepared document"
+    return "its line says so, by hand or because its file is marked as prepared"
 
 
 def ended(asked: Asked, name: str) -> str:
@@ -108,9 +121,17 @@ def _vote(section: Mapping[str, Any], name: str) -> Iterator[str]:
         yield f"reason: {section['reasons'][name]}"
 
 
-def _collapse(section: Mapping[str, Any], name: str) -> Iterator[str]:
+def _collapse(section: Mapping[str, Any], table: Table) -> Iterator[str]:
+    """The level, and what decided on it: a pin, the mark on the table, or the sections."""
+    name = table["name"]
     for key, words in WORDS.items():
-        if name in section.get("shown", {}).get(key, ()):
+        if name not in section.get("shown", {}).get(key, ()):
+            continue
+        if name in section.get("pinned", ()):
+            yield f"{words}, by a pin"
+        elif key == "full" and table.get("always_keep"):
+            yield f"{words}, as it is always kept"
+        else:
             yield f"{words}, by {' and '.join(section.get('by', ())) or 'pins'}"
 
 
@@ -132,7 +153,7 @@ def _said(section: Mapping[str, Any], name: str) -> Iterator[str]:
 SAID = {
     "link": _link,
     "vote": _vote,
-    "collapse": _collapse,
+    "collapse": lambda *_: iter(()),
     "describe": lambda *_: iter(()),
     "prompt": lambda *_: iter(()),
 }
