@@ -632,3 +632,96 @@ def test_renaming_a_column_by_hand_is_no_other_header(tmp_path: Path) -> None:
     raw = scanned(path)
     raw.columns[1]["name"] = "volts"
     assert loaded(path, raw)[1] == [["1", "2"]]
+
+
+ESCAPED = [
+    ('id,q,w\n1,"He said \\"hi\\" to me",A\n2,"p",B\n', 'He said "hi" to me'),
+    ('id,q,w\n1,"\\"Chill\\"",A\n2,"p, q",B\n', '"Chill"'),
+    ('id,q,w\n1,"C:\\new\\"x\\"",A\n2,"p",B\n', 'C:\\new"x"'),
+    ('id,q,w\n1,"a\\\\b \\"x\\"",A\n2,"p",B\n', 'a\\b "x"'),
+    ("id,q,w\n1,Smith\\, John,A\n2,Kim,B\n3,Lee,C\n", "Smith, John"),
+    ("id\tq\tw\n1\tone\\\ntwo\tA\n2\tKim\tB\n3\tLee\tC\n", "one\ntwo"),
+    ('id,q,w\n1,"C:\\dir\\",A\n2,"p",B\n', "C:\\dir\\"),
+    ("id,q,w\n1,C:\\new,A\n2,p,B\n", "C:\\new"),
+    ('id,q,w\n1,"say ""hi""\\",A\n2,"p",B\n', 'say "hi"\\'),
+]
+
+
+@pytest.mark.parametrize(("text", "cell"), ESCAPED)
+@pytest.mark.parametrize("before", [0, 3000])
+def test_backslashes_are_escapes_where_the_file_reads_better_so(
+    tmp_path: Path, text: str, cell: str, before: int
+) -> None:
+    head, first, rest = text.partition("\n")
+    mark = "\t" if "\t" in text else ","
+    plain = "".join(f"{at}{mark}plain{mark}Z\n" for at in range(before))
+    path = written(tmp_path, (head + first + plain + rest).encode())
+    raw = scanned(path)
+    assert names_of(raw) == ["id", "q", "w"]
+    assert raw.warnings == []
+    rows = loaded(path, raw)[1]
+    assert rows[before] == ["1", cell, "A"]
+    assert rows[-1][2] in ("B", "C")
+
+
+HEADS: list[tuple[str, list[str], int, str]] = [
+    ("sep=;\nid;name\n1;a\n2;b\n", ["id", "name"], 2, ""),
+    ("SEP=,\r\nid,name\r\n1,a\r\n2,b\r\n", ["id", "name"], 2, ""),
+    ('"sep=\t"\nid\tname\n1\ta\n2\tb\n', ["id", "name"], 2, ""),
+    ("sep=|\nid|name\n1|a;b;c\n2|b;c;d\n", ["id", "name"], 2, ""),
+    ("Sales report, 2024\n\nid,name,qty\n1,a,5\n2,b,6\n", ["id", "name", "qty"], 2, "above"),
+    ("Sales report, 2024\nid,name,qty\n1,a,5\n2,b,6\n", ["id", "name", "qty"], 2, "above"),
+    (
+        "Made by:,Ann,\nOn:,Monday,\n\nid,name,qty\n1,a,5\n2,b,6\n",
+        ["id", "name", "qty"],
+        2,
+        "above",
+    ),
+    (
+        ",2023,,2024,\nregion,q1,q2,q1,q2\nN,1,2,3,4\nS,5,6,7,8\n",
+        ["region", "2023 q1", "2023 q2", "2024 q1", "2024 q2"],
+        2,
+        "two lines of headers",
+    ),
+    (
+        "Report\n,North,,South,\nyear,a,b,a,b\n2020,1,2,3,4\n2021,5,6,7,8\n",
+        ["year", "North a", "North b", "South a", "South b"],
+        2,
+        "two lines of headers",
+    ),
+    ("time,speed\ns,m/s\n0,1.5\n1,2.5\n2,3.5\n", ["time", "speed"], 3, "of units"),
+    ("name,weight\n,(kg)\na,1.5\nb,2.5\nc,3.5\n", ["name", "weight"], 3, "of units"),
+    ("id,name\n1,a\n2,b\nid,name\n3,c\n", ["id", "name"], 3, "header again"),
+    ("id,x\n1,foo\n2,bar\n3,baz\n", ["id", "x"], 3, ""),
+    ("id,x\nq,unsure\n2,3\n3,4\n4,5\n", ["id", "x"], 4, "does not fit"),
+    ("id,x\n1,n/a\n2,3\n3,4\n4,5\n", ["id", "x"], 4, ""),
+]
+
+
+@pytest.mark.parametrize(("text", "names", "count", "words"), HEADS)
+def test_what_stands_above_the_rows_is_no_row(
+    tmp_path: Path, text: str, names: list[str], count: int, words: str
+) -> None:
+    path = written(tmp_path, text.encode())
+    raw = scanned(path)
+    assert names_of(raw) == names
+    assert raw.rows["count"] == count
+    assert words in " ".join(raw.warnings)
+    assert bool(raw.warnings) is bool(words)
+    types, rows = loaded(path, raw)
+    assert list(types.values()) == types_of(raw)
+    assert len(rows) == count
+
+
+def test_a_unit_is_told_of_its_column(tmp_path: Path) -> None:
+    raw = scanned(written(tmp_path, b"time,speed\ns,m/s\n0,1.5\n1,2.5\n2,3.5\n"))
+    assert [column.get("comment") for column in raw.columns] == ["unit: s", "unit: m/s"]
+    assert types_of(raw) == ["BIGINT", "DOUBLE"]
+
+
+def test_a_header_that_comes_again_deep_in_a_file_is_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, large("n,x,day,w\n").encode())
+    raw = scanned(path)
+    types, rows = loaded(path, raw)
+    assert list(types.values()) == types_of(raw)
+    assert len(rows) == ROWS - 1

@@ -639,7 +639,7 @@ HEADED = [
     ('[["NAME","n"],[1,"a"],[2,null]]', "t.jsonl", False),
     ('[["NAME","v","w"],[1.5,true,{"a":1}],[2,null,null]]', "t.json", False),
     ('[["NAME","city"],["Ann","Rome"],["Bob","Oslo"]]', "t.json", False),
-    ('[["NAME","x"],["ann","rome"],["bob","oslo"]]', "t.json", True),
+    ('[["NAME","x"],["ann","rome"],["bob","oslo"]]', "t.json", False),
 ]
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from stages.core.catalog import recode, sampling
 from stages.core.catalog.dialect import Dialect
 from stages.core.catalog.grid import header_mark
-from stages.core.catalog.sqltext import Style, create, lasting, text
+from stages.core.catalog.sqltext import Style, create, lasting, quote, text
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -47,35 +47,62 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         raise SourceError(
             "the table line does not say how to read it", place=path.name, hint="scan again"
         )
-    _check_header(path, len(names), reader)
+    again = _check_header(path, len(names), reader)
     columns = [(column["name"], column["type"]) for column in table["columns"]]
     style = Style(frozenset(reader.get("pointed", ())))
     with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
         if not reader.get("rewrite"):
             try:
                 plain = _utf8(path, Path(folder, "plain.csv"), reader)
-                create(con, _relation(plain, names, reader), columns, target, style=style)
+                create(
+                    con,
+                    _without(_relation(plain, names, reader), names, again),
+                    columns,
+                    target,
+                    style=style,
+                )
                 return
             except duckdb.Error as error:
                 if lasting(error):
                     raise
         clean = Path(folder, "clean.csv")
         longest = _rewrite(path, clean, len(names), reader)
-        create(con, _relation(clean, names, _CLEAN, longest), columns, target, style=style)
+        create(
+            con,
+            _without(_relation(clean, names, _CLEAN, longest), names, again),
+            columns,
+            target,
+            style=style,
+        )
 
 
-def _check_header(path: Path, wide: int, reader: dict[str, Any]) -> None:
+def _without(relation: str, names: list[str], header: list[str]) -> str:
+    """The relation without rows that are the header again, as in files put together."""
+    if len(header) < 2 or len(header) != len(names) or not all(header):
+        return relation
+    same = " AND ".join(
+        f"{quote(name)} = {text(cell)}" for name, cell in zip(names, header, strict=True)
+    )
+    return f"(SELECT * FROM {relation} WHERE ({same}) IS NOT TRUE)"
+
+
+def _check_header(path: Path, wide: int, reader: dict[str, Any]) -> list[str]:
     """Columns are taken by their places, so the header has to be the one that was scanned.
+
+    Returns:
+        Its cells; empty where there is none.
 
     Raises:
         SourceError: It is not.
     """
     if "names" in reader:
-        titled = {**reader, "header": False}
+        titled = {**reader, "header": False, "units": False}
         first = next(_records(path, titled), None)
         if first is None or header_mark(first, wide) != reader["names"]:
             what = "the file has other columns than when it was scanned"
             raise SourceError(what, place=path.name, hint="scan again")
+        return first
+    return []
 
 
 def _utf8(path: Path, copy: Path, reader: dict[str, Any]) -> Path:
@@ -136,7 +163,7 @@ def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
         SourceError: The file cannot be read.
     """
     how = Dialect(reader["delimiter"], reader["quote"], reader["escape"], reader["skip_space"])
-    skip = reader["skip"] + bool(reader["header"])
+    skip = reader["skip"] + bool(reader["header"]) + bool(reader.get("units"))
     try:
         for record in _parsed(path, reader["encoding"], how):
             if not record:

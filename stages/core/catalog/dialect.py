@@ -21,6 +21,9 @@ DELIMITERS = ",\t;|^~\x01"
 FIRST, SECOND = 1 << 13, 1 << 18
 """Characters that a first look and a second one are at."""
 _ROWS = 100
+_SEP = re.compile(
+    r"(?:\"sep=(\\t|[^\r\n])\"|sep=(\\t|[^\r\n]))[ \t]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE
+)
 _LAST = "\0winnow: the end of the file\0"
 
 
@@ -44,13 +47,47 @@ class Dialect:
         """Records of the text; lines keep their ends (``newline=""``)."""
         csv.field_size_limit(1 << 30)  # its own limit, 131,072, is smaller than real cells
         return csv.reader(
-            lines,
+            self._escaped(lines) if self.escape else lines,
             delimiter=self.delimiter,
             quotechar=self.quote or None,
             quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
             escapechar=self.escape or None,
             skipinitialspace=self.skip_space,
         )
+
+    def _escaped(self, lines: Iterable[str]) -> Iterator[str]:
+        """Lines in which a backslash before any other character stands for itself, as `csv`
+        would have it only where it is doubled; ``\\N`` by itself is null."""
+        ends = re.escape(self.delimiter) + r"\r\n"
+        kept = "\\" + self.delimiter + self.quote + "\r\n"
+        pattern = re.compile(rf"(?:(?<=[{ends}])|^)\\N(?=[{ends}]|$)|\\(.)", re.DOTALL)
+
+        def change(found: re.Match[str]) -> str:
+            if found[1] is None:
+                return ""
+            return found[0] if found[1] in kept else "\\" + found[0]
+
+        return (pattern.sub(change, line) if "\\" in line else line for line in lines)
+
+    def sound(self, text: str) -> int:
+        """Records up to the first whose quotation marks are not where they belong, or all."""
+        reader: Any = csv.reader(
+            self._escaped(io.StringIO(text, newline=""))
+            if self.escape
+            else io.StringIO(text, newline=""),
+            delimiter=self.delimiter,
+            quotechar=self.quote or None,
+            escapechar=self.escape or None,
+            skipinitialspace=self.skip_space,
+            strict=True,
+        )
+        count = 0
+        try:
+            for _ in reader:
+                count += 1
+        except csv.Error:
+            pass
+        return count
 
     def rows(self, text: str) -> list[list[str]]:
         """All records of a text that are not blank lines."""
@@ -97,10 +134,14 @@ def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
     >>> sniff("a^b\\n1^2,5\\n").delimiter, sniff("name;x\\nSmith, J;1,5\\n").delimiter
     ('^', ';')
     """
+    named = sep_line(text)
+    text = text[named[1] :]
     look = text[:most]
     if len(look) < len(text):
         look = look[: max(look.rfind("\n"), look.rfind("\r")) + 1] or look
     quote = _quote(look)
+    if named[0]:
+        return _refined(Dialect(named[0], quote), look)
     order = prefer + DELIMITERS.replace(prefer, "")
     found = [Dialect(mark, quote) for mark in order if mark in look]
     first = look.lstrip("\r\n").split("\n", 1)[0]
@@ -114,6 +155,39 @@ def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
     if not found or weights[best][0] == 0:
         return Dialect(NONE, quote)
     return _refined(found[best], look)
+
+
+def sep_line(text: str) -> tuple[str, int]:
+    """The delimiter that a first line ``sep=;`` names, as spreadsheets have it, and the length
+    of the line; nothing where there is none.
+
+    >>> sep_line("sep=;\\nid;name\\n"), sep_line("id;name\\n")
+    ((';', 6), ('', 0))
+    """
+    found = _SEP.match(text)
+    if not found:
+        return "", 0
+    mark = found[1] or found[2]
+    return ("\t" if mark == "\\t" else mark), found.end()
+
+
+def escaped(best: Dialect, text: str) -> Dialect:
+    """The same dialect with backslashes as escapes, where the whole text reads better so."""
+    if best.escape or "\\" not in text or best.delimiter == NONE:
+        return best
+    other = replace(best, escape="\\")
+    quoted = best.quote and "\\" + best.quote in text
+    if quoted and other.sound(text) > best.sound(text):
+        return other if _evenly(other, text) >= _evenly(best, text) else best
+    if "\\" + best.delimiter in text or re.search(r"\\\r?\n", text):
+        return other if _evenly(other, text) > _evenly(best, text) else best
+    return best
+
+
+def _evenly(dialect: Dialect, text: str) -> float:
+    """Share of the records that have the commonest number of cells."""
+    widths = Counter(map(len, dialect.rows(text)))
+    return max(widths.values(), default=0) / max(1, widths.total())
 
 
 def _is_prose(mark: str, text: str) -> bool:
@@ -149,10 +223,9 @@ def _weight(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
 
 def _refined(best: Dialect, text: str) -> Dialect:
     """The same delimiter with other quoting where that makes records agree better."""
-    if best.quote and '\\"' in text:
-        other = replace(best, escape="\\")
-        if _weight(other.rows(text)[:_ROWS]) > _weight(best.rows(text)[:_ROWS]):
-            return other
+    escape = escaped(best, text)
+    if escape != best:
+        return escape
     if best.quote and re.search(re.escape(best.delimiter) + " +" + best.quote, text):
         other = replace(best, skip_space=True)
         if _weight(other.rows(text)[:_ROWS]) >= _weight(best.rows(text)[:_ROWS]):

@@ -48,6 +48,9 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     if len({len(row) for row in head}) != 1 or text.count(how.quote or '"') % 2:
         how = dialect.sniff(text, prefer=prefer, most=dialect.SECOND)  # records disagree
         head = _head(path, sample, found, how, text)
+    if dialect.escaped(how, text) != how:
+        how = dialect.escaped(how, text)
+        head = _head(path, sample, found, how, text)
     opened = sample.whole and how.left_open(text)
     if opened:
         lines = (io.StringIO(text, newline="") for _ in range(2))
@@ -55,7 +58,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     if not head:
         raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
     more = _further(sample, found, how)
-    table = grid.build(head, more)
+    table = grid.build(head, more, _gap(how, text))
     if table.header:
         table.mark = grid.header_mark(head[table.skip], len(table.names))
     table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header
@@ -64,6 +67,18 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
         table.ragged = True  # DuckDB would take what follows the mark for one cell
         table.warnings.append(OPENED)
     yield _raw(path, options, sample, found, how, table)
+
+
+def _gap(how: dialect.Dialect, text: str) -> int:
+    """Records above the first blank line, where it stands near the start of the file."""
+    at = 0
+    for record in how.reader(io.StringIO(text[: dialect.FIRST], newline="")):
+        if not record and at:
+            return at
+        at += bool(record)
+        if at > 3:
+            break
+    return 0
 
 
 def _estimate(sample: sampling.Sample, head: int, more: int) -> int:
@@ -134,6 +149,8 @@ def _raw(
     pointed = [name for at, name in enumerate(table.names) if _is_pointed(table, at)]
     if pointed:
         reader["pointed"] = pointed
+    if table.units:
+        reader["units"] = True
     if table.mark:
         reader["names"] = table.mark
     if _odd(table, how, found):
@@ -162,7 +179,13 @@ def _is_pointed(table: grid.Grid, at: int) -> bool:
 def _odd(table: grid.Grid, how: dialect.Dialect, found: encoding.Encoding) -> bool:
     """Whether DuckDB's strict reading would differ from ours without saying so."""
     plain = how.quote == '"' and not how.escape and not how.skip_space
-    return table.ragged or bool(table.skip) or len(table.names) == 1 or not plain or found.mark > 3
+    return (
+        table.ragged
+        or bool(table.skip or table.units)
+        or len(table.names) == 1
+        or not plain
+        or found.mark > 3
+    )
 
 
 def _columns(table: grid.Grid, options: ScanOptions, whole: bool) -> list[Column]:
@@ -171,6 +194,8 @@ def _columns(table: grid.Grid, options: ScanOptions, whole: bool) -> list[Column
     for at, (name, kind) in enumerate(zip(table.names, table.types, strict=True)):
         null = table.nulls[at]
         column = Column(name=name, type=kind, nullable=True if null else False if whole else None)
+        if at < len(table.units) and table.units[at]:
+            column["comment"] = f"unit: {table.units[at]}"
         if options.values:
             picked = cells.spread(table.values[at], options.examples)
             column["examples"] = list(dict.fromkeys(cells.cast(kind, text) for text in picked))
