@@ -2,7 +2,7 @@
 
 SQLite takes such a column from any row of the group, or from the row of the one ``min`` or
 ``max`` of the query (sqlite.org, lang_select, "bare columns"); MySQL from any row where the
-key of the group decides it. DuckDB wants that said: ``any_value``, ``arg_min_null``, ``arg_max_null``.
+key of the group decides it. DuckDB wants that said: ``first``, ``arg_min_null``, ``arg_max_null``.
 """
 
 from __future__ import annotations
@@ -13,17 +13,38 @@ from sqlglot import exp
 
 from stages.core.sandbox.names import fold
 
+FOLDED = "folded"
+"""What marks a key that is a column without its case: the column itself is not grouped by."""
 
-def say_which_row(tree: exp.Query) -> None:
-    """Wrap the bare columns of every aggregating SELECT of the tree, in place."""
+
+def say_which_row(tree: exp.Expr, *, any_extreme: bool = True) -> None:
+    """Wrap the bare columns of every aggregating SELECT of the tree, in place.
+
+    Args:
+        tree: Of DuckDB's functions.
+        any_extreme: Whether a single ``min`` or ``max`` says which row it is, as in SQLite.
+    """
     for select in list(tree.find_all(exp.Select)):
-        aggregates = [node for node in _own(select) if isinstance(node, exp.AggFunc)]
+        aggregates = [node for node in _own(select) if _aggregates(node)]
         if aggregates or select.args.get("group"):
-            _wrap(select, aggregates)
+            _wrap(select, aggregates if any_extreme else ())
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    """Whether a node folds rows into one; a window function does not, what stands in it may."""
+    if not isinstance(node, exp.AggFunc):
+        return False
+    inner: exp.Expr = node
+    outer: exp.Expr | None = node.parent
+    while isinstance(outer, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        inner = outer
+        outer = outer.parent
+    return not (isinstance(outer, exp.Window) and outer.this is inner)
 
 
 def _wrap(select: exp.Select, aggregates: Sequence[exp.Expr]) -> None:
-    grouped = [column for item in _keys(select) for column in item.find_all(exp.Column)]
+    keys = [key for key in _keys(select) if FOLDED not in key.meta]
+    grouped = [column for item in keys for column in item.find_all(exp.Column)]
     aliases = {fold(item.alias) for item in select.expressions if item.alias}
     for column in list(_own(select)):
         if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
@@ -73,10 +94,11 @@ def _same(one: exp.Column, other: exp.Column) -> bool:
 
 
 def _inside(column: exp.Column, select: exp.Select) -> bool:
-    """Whether the column stands within an aggregate or a window, or in an inner query."""
+    """Whether the column stands within an aggregate or in an inner query."""
     node = column.parent
     while node is not None and node is not select:
-        if isinstance(node, exp.AggFunc | exp.Window | exp.Query):
+        filtered = isinstance(node, exp.Filter) and _aggregates(node.this)
+        if filtered or _aggregates(node) or isinstance(node, exp.Query):
             return True
         node = node.parent
     return False
@@ -84,8 +106,11 @@ def _inside(column: exp.Column, select: exp.Select) -> bool:
 
 def _of_row(column: exp.Column, aggregates: Sequence[exp.Expr]) -> exp.Expr:
     """The column's value in the row that the other engine would take."""
+    first = exp.Anonymous(this="first", expressions=[column.copy()])
     extremes = [node for node in aggregates if isinstance(node, exp.Max | exp.Min)]
-    if len(extremes) == 1 and not extremes[0].expressions:
-        name = "arg_max_null" if isinstance(extremes[0], exp.Max) else "arg_min_null"
-        return exp.Anonymous(this=name, expressions=[column.copy(), extremes[0].this.copy()])
-    return exp.AnyValue(this=column.copy())
+    if len(extremes) != 1 or extremes[0].expressions:
+        return first
+    name = "arg_max_null" if isinstance(extremes[0], exp.Max) else "arg_min_null"
+    row = exp.Anonymous(this=name, expressions=[column.copy(), extremes[0].this.copy()])
+    none = exp.Is(this=extremes[0].copy(), expression=exp.Null())
+    return exp.Case(ifs=[exp.If(this=none, true=first)], default=row)

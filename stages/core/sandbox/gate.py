@@ -16,6 +16,7 @@ from stages.core.errors import SqlLimit, SqlRefused, UsageError
 from stages.core.records import Table
 from stages.core.sandbox import clock, dialect, grammar, normal, repair, vocabulary
 from stages.core.sandbox.columns import mend_columns
+from stages.core.sandbox.forms.reading import reader
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, nearest, shown
 from stages.core.sandbox.tables import Resolver
@@ -70,8 +71,9 @@ def read(
             hint="write a shorter one",
         )
     if source not in (None, "duckdb"):
-        tree = _translated(sql, str(source), names)
-        return normal.normal_form(tree, sql, str(source), "duckdb"), [f"rewritten from {source}"]
+        tree, notes = _translated(sql, str(source), names)
+        tree = normal.normal_form(tree, sql, str(source), "duckdb")
+        return tree, [f"rewritten from {source}", *notes]
     text, notes = repair.quotes(sql, names)
     try:
         return stable(grammar.parse(text), text, "duckdb", "duckdb"), notes
@@ -81,11 +83,11 @@ def read(
         raise
 
 
-def _translated(sql: str, source: str, names: Names) -> exp.Expr:
+def _translated(sql: str, source: str, names: Names) -> tuple[exp.Expr, list[str]]:
     """The statement of another dialect as a DuckDB tree; what a translation would drop is refused."""
     if source not in grammar.DIALECTS:
         raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
-    tree = grammar.parse(sql, source)
+    tree = grammar.parse(sql, reader(source))
     refuse_unsaid(tree)
     return dialect.to_duckdb(tree, source, names)
 

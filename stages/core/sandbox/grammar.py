@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
@@ -39,7 +40,7 @@ def functions() -> Functions:
     return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
 
 
-def parse(sql: str, dialect: str = "duckdb") -> exp.Expr:
+def parse(sql: str, dialect: str | type[Dialect] = "duckdb") -> exp.Expr:
     """The one statement in the text.
 
     Raises:
