@@ -9,3 +9,4 @@ select justify_days(interval '40 days') is not null
 select e'a\nb'
 select width_bucket(5,1,10,3), format('%s-%s','a',1)
 overlay('Txxxxas' placing 'hom' from 2 for 4)
+initcap(name)

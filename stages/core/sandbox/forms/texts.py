@@ -41,7 +41,9 @@ _C_CODE = re.compile(
 def c_format(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``printf`` with the codes ``%d``, ``%s``, ``%.2f`` and ``%%``."""
     if not args or not isinstance(args[0], exp.Literal) or not args[0].is_string:
-        raise SqlRefused(f"{name} with a format that is no text refused", hint="write the format itself")
+        raise SqlRefused(
+            f"{name} with a format that is no text refused", hint="write the format itself"
+        )
     values, parts = iter(range(2, len(args) + 1)), []
     for match in _C_CODE.finditer(args[0].name):
         if match["kind"]:
@@ -174,16 +176,6 @@ def mysql_substring_index(name: str, args: Args, scope: Scope) -> exp.Expr:
     )
     return fill(
         f"CASE WHEN _1t IS NULL OR _2t IS NULL THEN NULL ELSE array_to_string({cut}, _2t) END",
-        args,
-        scope,
-    )
-
-
-def initcap(_name: str, args: Args, scope: Scope) -> exp.Expr:
-    """Every word with a capital letter; a word is letters and digits."""
-    return fill(
-        "array_to_string(list_transform(regexp_extract_all(_1t, '[\\p{L}\\p{N}]+|[^\\p{L}\\p{N}]+'), "
-        "x -> upper(left(x, 1)) || lower(substr(x, 2))), '')",
         args,
         scope,
     )

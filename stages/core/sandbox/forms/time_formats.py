@@ -198,7 +198,9 @@ def pieces(pattern: exp.Expr | None, name: str, source: str) -> list[Piece]:
         SqlRefused: It is no literal, or has a code that is not known.
     """
     if not isinstance(pattern, exp.Literal) or not pattern.is_string:
-        raise SqlRefused(f"{name} with a format that is no text refused", hint="write the format itself")
+        raise SqlRefused(
+            f"{name} with a format that is no text refused", hint="write the format itself"
+        )
     text = pattern.name
     if source in _PERCENT:
         return list(_by_percent(text, name, _PERCENT[source], source))
