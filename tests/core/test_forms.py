@@ -132,3 +132,9 @@ def test_distinct_texts_of_mysql_are_told(db):
 def test_division_by_zero_fails_as_in_postgresql(db, sql):
     with pytest.raises(SqlError):
         db.query(sql, dialect="postgres")
+
+
+def test_rowid_is_the_key_or_is_refused(db):
+    assert db.query("SELECT rowid, id FROM v", dialect="sqlite").rows[0] == (1, 1)
+    with pytest.raises(SqlRefused, match="rowid refused"):
+        db.query("SELECT b.rowid FROM v a, (SELECT 1) b", dialect="sqlite")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from stages.core.errors import SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox import grammar
 from stages.core.sandbox.bare import FOLDED, say_which_row
