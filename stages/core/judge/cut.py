@@ -12,27 +12,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import trees
-from stages.core.judge.postings import Floats
+from stages.core.judge.postings import Floats, Ints
 
 #: Limits where no model was trained: recall first.
 _TABLES, _COLUMNS = 0.02, 0.0
 
 
-def keep(scores: Floats, recall: float) -> NDArray[np.bool_]:
+def keep(
+    scores: Floats,
+    recall: float,
+    counts: Floats | None = None,
+    told: NDArray[np.bool_] | None = None,
+) -> NDArray[np.bool_]:
     """Which tables to keep so that a share ``recall`` of questions keeps all it needs.
 
     Args:
         scores: Probabilities, float32 [T].
         recall: 0…1; at 1 everything is kept, at 0 the best table and its ties.
+        counts: How much each table counts beside all (`Index.counts`); each 1 where None.
+        told: Whether a word of the question speaks for a table; each where None.
 
     Returns:
-        bool [T]; ties with the last kept table are kept; at least one table is.
+        bool [T]; ties with the last kept table are kept; at least one table is. Where no word
+        speaks for the best, nothing is known of any other that none speaks for: all are kept.
     """
     if not len(scores):
         return np.zeros(0, dtype=bool)
-    limit = 0.0 if recall >= 1.0 else min(table_limit(recall, len(scores)), float(scores.max()))
+    number = len(scores) if counts is None else max(round(float(counts.sum())), 1)
+    limit = 0.0 if recall >= 1.0 else min(table_limit(recall, number), float(scores.max()))
     kept: NDArray[np.bool_] = scores >= limit
+    if told is not None and recall > 0 and not told[scores == scores.max()].any():
+        kept |= ~told
     return kept
+
+
+def by_time(kept: NDArray[np.bool_], when: Floats, family: Ints) -> NDArray[np.bool_]:
+    """The kept tables with all parts of a family that hold the time asked for where one is
+    kept, and without its parts that hold another.
+
+    Args:
+        kept: bool [T].
+        when: 1 inside the time, -1 outside, 0 without a time (`match.part_hits`).
+        family: int32 [T].
+    """
+    inside = when > 0
+    if not inside.any():
+        return kept
+    size = int(family.max()) + 1
+    held, any_kept = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    held[family[inside]] = True
+    any_kept[family[inside & kept]] = True
+    made: NDArray[np.bool_] = (kept | (inside & any_kept[family])) & ~((when < 0) & held[family])
+    return made
 
 
 def table_limit(recall: float, n_tables: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stages.core.judge import bridge, cut, explain, fuse
 from stages.core.judge.calm import calm
-from stages.core.judge.match import Match, meet
+from stages.core.judge.match import Match, meet, told
 from stages.core.judge.postings import Floats
 from stages.core.judge.question import read
 from stages.core.judge.seeking import seeing
@@ -45,7 +45,9 @@ def decide(
     wanted = chosen | frozenset(effect.add if effect else ())
     if history is not None and "co-occurrence" not in without:
         scores = fuse.lifted(scores, match.index.canonical, history, wanted)
-    kept = cut.keep(scores, recall)
+    kept = cut.keep(scores, recall, match.index.counts, told(match))
+    if recall < 1:
+        kept = cut.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
     if not without & fuse.GRAPH:
         kept = bridge.joined(kept, scores, match.index.names, match.index.keys)

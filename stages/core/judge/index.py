@@ -7,7 +7,7 @@ memory for the last few catalogs asked of.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.core.judge import dates, words
+from stages.core.judge import terms, words
 from stages.core.judge.copies import copies_of
+from stages.core.judge.dates import MONTHS
 from stages.core.judge.distances import Distances
 from stages.core.judge.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.kinds import kind_bits, kinds_of, terms_of
+from stages.core.judge.parts import Parts, family, parts_of
 from stages.core.judge.postings import Floats, Ints, Postings, postings, turned
 from stages.core.judge.spelling import root, spelled
 from stages.core.judge.values import is_plain_number
@@ -32,10 +34,9 @@ if TYPE_CHECKING:
 #: descriptions, values seen, kinds of column; and those that belong to columns.
 FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value", "kind")
 COLUMN_FIELDS = ("cname", "cdesc", "value", "kind")
-#: Words of one description, values of one column that are read word by word, and letters of a
-#: value. Whole values are looked up however many a column has: `--values` brings a thousand, and
+#: Values of one column that are read word by word, and letters of a value. Whole values are looked up however many a column has: `--values` brings a thousand, and
 #: read by words those would meet every question.
-MOST_WORDS, MOST_VALUES, MOST_LETTERS = 60, 12, 60
+MOST_VALUES, MOST_LETTERS = 12, 60
 #: Sets of tables of which something is remembered: of 250 tables each takes a quarter of a megabyte.
 MOST_REMEMBERED = 32
 Made = TypeVar("Made")
@@ -112,11 +113,27 @@ class Index:
         return held, np.fromiter(map(len, held), dtype=np.int32, count=len(held))
 
     @cached_property
-    def parts(self) -> list[tuple[int, frozenset[str], dates.Span | None]]:
-        """Tables with numbers in their name: the numbers, and the time they may stand for."""
-        lasts = ((at, last_name(name)) for at, name in enumerate(self.names))
-        found = ((at, last, dates.digits(last)) for at, last in lasts)
-        return [(at, digits, dates.shard(last)) for at, last, digits in found if digits]
+    def parts(self) -> Parts:
+        """Tables with numbers or times in their names."""
+        return parts_of(self.names, self.family)
+
+    @cached_property
+    def like(self) -> Ints:
+        """Same for tables of one family with the same columns: parts of one thing; int32 [T]."""
+        bounds = itertools.pairwise(self.column_start.tolist())
+        held = (frozenset(map(str.lower, self.columns[at:to])) for at, to in bounds)
+        return _numbered(zip(self.family.tolist(), held, strict=True))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """How much each table counts beside all: those that are alike count once; float32 [T]."""
+        made: Floats = (1.0 / np.bincount(self.like))[self.like].astype(np.float32)
+        return made
+
+    @cached_property
+    def timely(self) -> NDArray[np.bool_]:
+        """Whether a term is a number, or a month's name; bool [V]."""
+        return np.array([term.isdigit() or term in MONTHS for term in self.vocabulary], dtype=bool)
 
     def named(self) -> list[int]:
         """Numbers of the terms that stand in names of tables and columns."""
@@ -165,8 +182,8 @@ def build(tables: Sequence[Table]) -> Index:
     values: dict[str, list[int]] = {}
     for at, table in enumerate(tables):
         draft.add("dname", at, words.terms(table["name"][: -len(last_name(table["name"]))]))
-        draft.add("tname", at, _table_name_terms(table))
-        draft.add("tdesc", at, _text_terms(table.get("description"), table.get("comment")))
+        draft.add("tname", at, terms.of_table(table))
+        draft.add("tdesc", at, terms.of_texts(table.get("description"), table.get("comment")))
         for column in table["columns"]:
             _add_column(draft, table["name"], column, len(columns), values)
             columns.append(column["name"])
@@ -180,19 +197,19 @@ def _add_column(
 ) -> None:
     """One column's name, kinds, description and values."""
     draft.add("kind", at, terms_of(last_name(table), column))
-    draft.once("cname", at, column["name"], _name_terms)
+    draft.once("cname", at, column["name"], terms.of_names)
     if "nl_name" in column:
-        draft.once("cname", at, column["nl_name"], _name_terms)
+        draft.once("cname", at, column["nl_name"], terms.of_names)
     nested = " ".join(part["name"] for part in column["fields"]) if "fields" in column else None
     described, comment = column.get("description"), column.get("comment")
     if described or comment or nested:
-        draft.add("cdesc", at, _text_terms(described, comment, nested))
+        draft.add("cdesc", at, terms.of_texts(described, comment, nested))
     for place, value in enumerate(column.get("examples", ())):
         low = composed(parted(value)[0][:MOST_LETTERS]).lower().strip()
         if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
         if place < MOST_VALUES and low and not low.replace(".", "").replace("-", "").isdigit():
-            draft.once("value", at, low, _value_terms)
+            draft.once("value", at, low, terms.of_value)
 
 
 def _index(
@@ -233,7 +250,7 @@ def _index(
         group=_groups(names, keys),
         near=near,
         distances=Distances(near),
-        family=_numbered(map(dates.family, names)),
+        family=_numbered(map(family, names)),
         kin=_numbered(map(root, names)),
         copy_of=copies_of(names, [columns[at:to] for at, to in itertools.pairwise(start)]),
         kinds=kinds_of(bits, owner, n_tables),
@@ -294,9 +311,9 @@ def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:
     )
 
 
-def _numbered(keys: Iterable[str]) -> Ints:
+def _numbered(keys: Iterable[Hashable]) -> Ints:
     """Equal keys get equal numbers."""
-    numbers: dict[str, int] = {}
+    numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
@@ -323,43 +340,3 @@ def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:
     return np.array(
         [numbers.setdefault(root(at), len(numbers)) for at in range(len(names))], dtype=np.int32
     )
-
-
-def _table_name_terms(table: Table) -> list[str]:
-    """Terms of a table's own name, its natural name, and the root of a cryptic one."""
-    own = last_name(table["name"])
-    short = root(own).lower()
-    more = [short] if short != own.lower() else []
-    return _name_terms(own, table.get("nl_name", "")) + more
-
-
-def _name_terms(*spellings: str) -> list[str]:
-    """Terms of all spellings of one name."""
-    return [term for spelling in spellings if spelling for term in words.terms(spelling)]
-
-
-def _text_terms(*texts: str | None) -> list[str]:
-    """Terms of descriptions, without words that say nothing."""
-    found: list[str] = []
-    for text in texts:
-        if text:
-            found.extend(_content(text))
-    return found[:MOST_WORDS]
-
-
-def _content(text: str) -> Iterator[str]:
-    """Content terms of a text, each word once."""
-    seen: set[str] = set()
-    for spelling, _, _ in words.sentence(text, 1000):
-        low = spelling.lower()
-        if low not in seen and low not in words.STOP and low not in words.STOP_ZH:
-            seen.add(low)
-            yield words.stem(low)
-
-
-def _value_terms(value: str) -> list[str]:
-    """Terms of a short value; long ones are prose and say less than they cost."""
-    parts = value.split()
-    if len(parts) > 6:
-        return []
-    return [words.stem(word) for part in parts for word in words.split(part) if len(word) > 1]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stages.core.judge import dates
 from stages.core.judge.expand import Vocabulary, expand_all
 from stages.core.judge.index import COLUMN_FIELDS, FIELDS, Index
 from stages.core.judge.postings import Floats, Ints, Postings
@@ -29,6 +29,10 @@ FIELD_WEIGHT = {
     "value": 0.6,
     "kind": 0.4,
 }
+#: Likeness from which a word says anything about a table.
+SPEAKS = 0.3
+#: Likeness of a date's words with the name of a table that holds the time and spells it otherwise.
+HELD = 0.9
 #: Tables that go on to the full features.
 MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
 _K1, _B = 1.2, 0.75
@@ -80,16 +84,21 @@ def meet(
         name: _matrix(ways, index.by_table[name], (n_units, len(index.names)), _on(name, without))
         for name in FIELDS
     }
+    when, which = part_hits(index, question)
+    met = _met(ways, len(index.vocabulary))
+    if "name" not in without and when.any():
+        _by_time(question, index, when, table["tname"], met)
+    named = by_letter(question, index) if "name" not in without else {}
+    for row, held in named.items():
+        table["cname"][row, index.column_table[held]] = 1.0
     best = strongest(table)
     idf = _idf(best)
     exact = whole_values(question, index.values, index.spellings) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
     first = _first(table, idf, index, exact, spelled)
-    when, which = part_hits(index, question)
     first = first * (1.0 + 0.3 * when + 0.2 * which)
     candidates = _candidates(first, index)
     columns, starts = _columns_of(candidates, index)
-    met = _met(ways, len(index.vocabulary))
     local = np.full(len(index.columns), -1, dtype=np.int32)
     local[columns] = np.arange(len(columns), dtype=np.int32)
     column = {
@@ -98,6 +107,11 @@ def meet(
         )
         for name in COLUMN_FIELDS
     }
+    complete = completeness(index.column_terms, columns, met)
+    for row, held in named.items():
+        places = local[held][local[held] >= 0]
+        column["cname"][row, places] = 1.0
+        complete[places] = 1.0
     return Match(
         question,
         index,
@@ -110,7 +124,7 @@ def meet(
         starts,
         column,
         met,
-        completeness(index.column_terms, columns, met),
+        complete,
         when,
         which,
         {int(local[c]): v for c, v in exact.items() if local[c] >= 0},
@@ -261,16 +275,50 @@ def _columns_of(candidates: Ints, index: Index) -> tuple[Ints, Ints]:
 def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
     """For tables with a date or number in their name, whether the question speaks of it.
 
+    Where the date says no, the number is a part of it (``after 2020``).
+
     Returns:
         Two float32 [T]: dates (1 inside the time asked for, -1 outside, 0 no dates), numbers (1 or 0).
     """
-    when = np.zeros(len(index.names), dtype=np.float32)
-    which = np.zeros(len(index.names), dtype=np.float32)
-    for at, digits, part in index.parts:
-        if part and question.times:
-            when[at] = 1.0 if dates.overlaps(part, question.times) else -1.0
-        which[at] = float(not question.numbers.isdisjoint(digits))
-    return when, which
+    when = index.parts.when(question.sought)
+    which = index.parts.which(question.numbers)
+    return when, np.where(when < 0, 0.0, which).astype(np.float32)
+
+
+def _by_time(question: Question, index: Index, when: Floats, names: Floats, met: Floats) -> None:
+    """Let the words of a date meet the tables that hold the time, whatever their names spell.
+
+    Args:
+        when: See `part_hits`.
+        names: Likenesses of units with names of tables, [U, T]; changed in place.
+        met: The best likeness of any unit with each term, [V]; changed in place.
+    """
+    dated = np.array([unit.dated for unit in question.units], dtype=bool)
+    rows = np.flatnonzero(dated)
+    for inside, least, most in ((when < 0, 0.0, 0.0), (when > 0, HELD, 1.0)):
+        tables = np.flatnonzero(inside)
+        if len(tables) and len(rows):
+            cells = np.ix_(rows, tables)
+            names[cells] = names[cells].clip(least, most)
+            terms = np.concatenate([index.table_terms.row(at) for at in tables.tolist()])
+            terms = terms[index.timely[terms]]
+            met[terms] = met[terms].clip(least, most)
+
+
+def by_letter(question: Question, index: Index) -> dict[int, list[int]]:
+    """Columns whose name is a word of the question letter for letter, by the unit it is.
+
+    Names are matched by their parts, and a word that the question writes in one is no part
+    of ``page_views`` or of ``taxrate``, which is split.
+    """
+    found: dict[int, list[int]] = {}
+    for row, unit in enumerate(question.units):
+        if unit.origin != "form":
+            word = unit.text.lower()
+            for spelling in (word, f"{word}s", word.removesuffix("s")):
+                if len(spelling) > 1 and spelling in index.spelled:
+                    found.setdefault(row, []).extend(index.spelled[spelling])
+    return found
 
 
 def spelled_out(question: Question, index: Index) -> dict[int, str]:
@@ -286,3 +334,16 @@ def spelled_out(question: Question, index: Index) -> dict[int, str]:
         for column in columns:
             found.setdefault(column, written)
     return found
+
+
+def told(match: Match) -> NDArray[np.bool_]:
+    """Whether a word of the question speaks for each table, be it by a name, a description, a
+    value or the time it holds; the kind of column that a question asks for is no word. bool [T]."""
+    rows = [at for at, unit in enumerate(match.question.units) if unit.origin != "form"]
+    made: NDArray[np.bool_] = match.when > 0
+    for field, matrix in match.table.items():
+        if field not in {"kind", "dname"}:
+            made |= (matrix[rows] > SPEAKS).any(axis=0)
+    owners = np.searchsorted(match.starts, [*match.exact, *match.spelled], side="right") - 1
+    made[match.candidates[owners]] = True
+    return made

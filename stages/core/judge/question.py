@@ -30,12 +30,14 @@ class Unit:
             then its translations, and words of what it asks for or is a name of (`concepts`).
         place: Position among the words of its text, 0 the first.
         origin: Where it was read.
+        dated: Whether it is a part of a date: a table meets it that holds that time.
     """
 
     text: str
     terms: tuple[tuple[str, float], ...]
     place: int
     origin: Origin
+    dated: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Question:
         identifiers: Names spelled as in a schema (``num_sales``, ``Paper.Id``), without
             separators → as written.
         form: What the question's form asks for.
-        times: Spans of time it speaks of.
+        times: Spans of time it speaks of; ``sought``: those whose data it needs, in any year where
+            it says none (`dates.asked`).
         numbers: Whole numbers as written, without leading zeros.
         named: Runs of capitalised words inside sentences: people, places, titles; none where the
             form is not to count. ``runs``: the same in any case, as values to look up.
@@ -63,6 +66,7 @@ class Question:
     identifiers: Mapping[str, str]
     form: frozenset[str]
     times: tuple[dates.Span, ...] = ()
+    sought: tuple[dates.Span, ...] = ()
     numbers: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
@@ -93,6 +97,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
         identifiers=_identifiers(whole),
         form=form.kinds(question) if "form" not in without else frozenset(),
         times=dates.spans(f"{question}\n{hint}"),
+        sought=dates.asked(f"{question}\n{hint}"),
         numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
         named=runs if "form" not in without else (),
         runs=runs,
@@ -104,7 +109,8 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]
     """Content words of one text, and common words that ask for something (``where``)."""
     found = words.sentence(text)
     meant = _meant(found, "translation" not in without) if "synonym" not in without else {}
-    for place, (spelling, _, _) in enumerate(found):
+    times = dates.places(text)
+    for place, (spelling, start, end) in enumerate(found):
         low = spelling.lower()
         common = low in words.STOP or low in words.STOP_ZH
         if (common and place not in meant) or (len(low) == 1 and not chinese.is_han(low)):
@@ -113,7 +119,8 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]
         if chinese.is_han(low) and "translation" not in without:
             terms += translated(low)
         terms += meant.get(place, ())
-        yield Unit(spelling, tuple(terms), place, origin)
+        dated = any(first <= start and end <= last for first, last, _ in times)
+        yield Unit(spelling, tuple(terms), place, origin, dated)
 
 
 def _meant(found: tuple[tuple[str, int, int], ...], translate: bool) -> dict[int, concepts.Terms]:
