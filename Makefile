@@ -39,6 +39,7 @@ check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/vulture
 	$(BIN)/python tools/make_records.py --check
 	$(BIN)/python tools/make_readme.py --check
 

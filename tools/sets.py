@@ -55,7 +55,7 @@ MERGED = {"spider": 14, "bird-train": 8, "snails-native": 2, "spider2-lite": 4}
 @dataclass
 class Columns:
     """One question's columns of needed and likely tables: ``x`` float32 [C, F], ``gold`` bool [C];
-    ``table_at`` is the place of the table's own score among the features."""
+    ``names`` are those of the features."""
 
     x: np.ndarray[Any, Any]
     gold: np.ndarray[Any, Any]

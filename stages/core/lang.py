@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 Lang: TypeAlias = Literal["zh", "en"]
 
-LANGS: tuple[Lang, ...] = ("zh", "en")
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _KANA = re.compile(r"[\u3040-\u30ff]")

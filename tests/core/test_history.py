@@ -37,8 +37,6 @@ def test_tables_are_counted_alone_and_together() -> None:
     assert "big" not in history.tables  # a name of the statement's own
     assert history.cooccurrence("orders") == {"customers": pytest.approx(1 / 5)}
     assert history.cooccurrence("customers") == {"orders": pytest.approx(1 / 4)}
-    assert history.table_prior("orders") == pytest.approx(3 / 6)
-    assert history.table_prior("nothing") == 0
     assert history.cooccurrence("nothing") == {}
     assert history.notes == ("history: 1 of 5 statements could not be read",)
 
@@ -88,7 +86,6 @@ def test_a_catalog_finds_its_tables_by_alias() -> None:
     bound = BoundHistory(history, Names(tables))
     assert bound.cooccurrence("hr__staff") == {"pay": pytest.approx(1 / 3)}
     assert bound.cooccurrence("pay") == {"hr__staff": pytest.approx(1 / 3)}
-    assert bound.table_prior("hr__staff") == pytest.approx(1 / 3)
 
 
 def test_json_lines_and_their_broken_ones() -> None:

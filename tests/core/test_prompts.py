@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import jinja2
 import pytest
 
 from stages.core import prompts
-from stages.core.lang import LANGS
+from stages.core.lang import Lang
 from stages.core.prompts import Template, combined_hash, load
 
 FILES = sorted(path.relative_to(prompts.FOLDER) for path in prompts.FOLDER.rglob("*.md"))
 
 
 def test_both_languages_have_the_same_files() -> None:
-    by_lang = {lang: {p.name for p in FILES if p.parts[0] == lang} for lang in LANGS}
+    by_lang = {lang: {p.name for p in FILES if p.parts[0] == lang} for lang in get_args(Lang)}
     assert by_lang["zh"] == by_lang["en"] != set()
 
 
@@ -52,7 +54,7 @@ CRITERIA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", get_args(Lang))
 def test_vote_instructions_hold_every_criterion(lang: str) -> None:
     text = load("vote", "system", lang).render()
     assert [words for words in CRITERIA[lang] if words not in text] == []

@@ -61,10 +61,6 @@ class History:
         """By column (lower case), the share of the table's statements that use it."""
         return self._shares(table, self.columns)
 
-    def table_prior(self, table: str) -> float:
-        """The share of all statements that use the table."""
-        return self.tables.get(self._key(table), 0) / (self.statements + DOUBT)
-
     def knows(self, table: str) -> bool:
         """Whether any statement reads the table."""
         return self._key(table) in self.tables
@@ -98,10 +94,6 @@ class BoundHistory:
     def column_use(self, table: str) -> Mapping[str, float]:
         """See `History.column_use`."""
         return self.history.column_use(self._known(table))
-
-    def table_prior(self, table: str) -> float:
-        """See `History.table_prior`."""
-        return self.history.table_prior(self._known(table))
 
     def _known(self, table: str) -> str:
         """The spelling of a table under which past SQL knows it; its own where none is."""

@@ -7,7 +7,7 @@ key joins (DESIGN 10: "the key guard looks at declared keys and shared values be
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,24 +80,6 @@ class KeyGraph:
     edges: tuple[Edge, ...]
     neighbours: Mapping[str, frozenset[str]]
 
-    def path(self, left: str, right: str, limit: int = 4) -> tuple[str, ...]:
-        """Tables on a shortest join path, both ends included; empty where none is found.
-
-        Ties go to the path whose names come first. ``limit`` bounds the joins.
-        """
-        came: dict[str, str] = {left: ""}
-        queue: deque[tuple[str, int]] = deque([(left, 0)])
-        while queue:
-            here, depth = queue.popleft()
-            if here == right:
-                return _walk_back(came, right)
-            if depth < limit:
-                for table in sorted(self.neighbours.get(here, ())):
-                    if table not in came:
-                        came[table] = here
-                        queue.append((table, depth + 1))
-        return ()
-
     def bridges(self, tables: Iterable[str]) -> frozenset[str]:
         """Tables outside the given ones that join at least two of them directly."""
         inside = set(tables)
@@ -108,14 +90,6 @@ class KeyGraph:
         """Relations whose both ends are among the given tables."""
         inside = set(tables)
         return tuple(edge for edge in self.edges if edge.left in inside and edge.right in inside)
-
-
-def _walk_back(came: Mapping[str, str], end: str) -> tuple[str, ...]:
-    """The path that ends at ``end``."""
-    path = [end]
-    while came[path[-1]]:
-        path.append(came[path[-1]])
-    return tuple(reversed(path))
 
 
 def key_graph(tables: Sequence[Table]) -> KeyGraph:

@@ -44,19 +44,6 @@ class JoinPath:
         """The tables that it connects."""
         return self.tables[0], self.tables[-1]
 
-    @property
-    def columns(self) -> list[tuple[str, str]]:
-        """Table and column of every key along the path."""
-        return [end for edge in self.joins for end in ends_of(edge)]
-
-
-def ends_of(edge: Edge) -> list[tuple[str, str]]:
-    """Table and column of every key of a relation."""
-    return [
-        *((edge.left, name) for name in edge.left_columns),
-        *((edge.right, name) for name in edge.right_columns),
-    ]
-
 
 class Relations:
     """The keys of one catalog, and the groups of tables that are alike.

@@ -10,6 +10,6 @@ and checks the statement once more with the engine's own parser (`verify`).
 from __future__ import annotations
 
 from stages.core.sandbox.database import Database
-from stages.core.sandbox.limits import MODEL_ROWS, Answer, Limits
+from stages.core.sandbox.limits import Answer, Limits
 
-__all__ = ["MODEL_ROWS", "Answer", "Database", "Limits"]
+__all__ = ["Answer", "Database", "Limits"]

@@ -154,7 +154,7 @@ class Database:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         if kind is not None:
             self.stop()

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-MODEL_ROWS = 500
-"""Most rows that a model is shown of one answer (explore_data of the first seed)."""
-
 ALL = 2**31 - 2
 """Stands for no limit of rows or characters; servers take it for a whole number, and one more."""
 
