@@ -16,7 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import jsonshape, jsonslice, jsontypes, recode, sampling, structure
+from stages.core.catalog import (
+    jsonrows,
+    jsonshape,
+    jsonslice,
+    jsontypes,
+    recode,
+    sampling,
+    structure,
+)
 from stages.core.catalog.jsonstream import Broken, Cut, Stream, whole
 from stages.core.catalog.sqltext import create, lasting, quote, text, transformed
 from stages.core.errors import SourceError
@@ -157,7 +165,7 @@ def _rows(path: Path, reader: dict[str, Any]) -> Iterator[jsonshape.Row]:
     """
     try:
         with recode.text_of(path, reader["encoding"], "replace") as file:
-            yield from jsonshape.rows(Stream(lambda: file.read(_PIECE), noting=False), reader)
+            yield from jsonrows.rows(Stream(lambda: file.read(_PIECE), noting=False), reader)
     except (Cut, Broken):
         return
     except (OSError, EOFError) as error:

@@ -2,7 +2,7 @@
 
 The sample is read by Python's `csv`, which takes every kind of line end and ragged rows as
 they come; the table's shape and types are decided on its cells (`catalog.dialect`,
-`catalog.grid`). What was decided goes into the table line's reader, and loading reads the
+`catalog.headers`). What was decided goes into the table line's reader, and loading reads the
 whole file by it.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import cells, dialect, encoding, grid, sampling
+from stages.core.catalog import cells, dialect, encoding, grid, headers, sampling
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.errors import SourceError
 from stages.core.records import Column, Rows, Table
@@ -58,7 +58,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     if not head:
         raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
     more = _further(sample, found, how)
-    table = grid.build(head, more, _gap(how, text))
+    table = headers.build(head, more, _gap(how, text))
     if table.header:
         table.mark = grid.header_mark(head[table.skip], len(table.names))
     table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header

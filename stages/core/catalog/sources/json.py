@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import encoding, jsoncolumns, jsonshape, sampling
+from stages.core.catalog import encoding, jsoncolumns, jsonrows, jsonshape, sampling
 from stages.core.catalog.jsonstream import Broken, Stream, is_torn
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.errors import SourceError
@@ -182,9 +182,9 @@ def _further(
     for part in sample.parts[1:]:
         text = found.decode(part, first=False, last=part is sample.tail)
         if place.shape in ("lines", "array", "member"):
-            more += jsonshape.in_part(text, keys, place.shape == "lines")
+            more += jsonrows.in_part(text, keys, place.shape == "lines")
         if place.shape == "member" and part is sample.tail:
-            title = jsonshape.name_in_tail(text)
+            title = jsonrows.name_in_tail(text)
     return more, title
 
 
