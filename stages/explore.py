@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stages.core.errors import DataError
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
+from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.records import Table, Task
 from stages.core.sections import section
-from stages.core.stage import Section, Stage
+from stages.core.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.data import Data
@@ -42,8 +44,6 @@ AT_ONCE = 32
 
 Progress = Callable[[int, int | None, str], object]
 
-INPUTS = ("question", "evidence")
-
 
 async def explore(
     task: Task,
@@ -56,6 +56,8 @@ async def explore(
     timeout: float | None = CALL_SECONDS,
     rounds: int = ROUNDS,
     max_tokens: int = MAX_TOKENS,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
 ) -> Section:
     """The judgments of one task's candidate tables.
 
@@ -68,6 +70,7 @@ async def explore(
         lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
         timeout: Seconds for one call.
         rounds, max_tokens: Rounds of queries for a table; tokens of its own block.
+        knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
 
     Raises:
         DataError: The task has no question.
@@ -88,7 +91,8 @@ async def explore(
         return _section(observer.judgments(told), [], meta)
     from stages.core.linking.exploring import Terms, prompt_hash
 
-    terms = Terms(tongue, rounds, timeout, max_tokens)
+    excerpts = Excerpts(knowledge_chars, video_chars)
+    terms = Terms(tongue, rounds, timeout, max_tokens, excerpts)
     work = _Work(model, database, task, terms, observer, told)
     chosen = {table["name"]: table for table in tables if table["name"] in kept}
     found = await work.all([(chosen[name], columns) for name, columns in kept.items()])
@@ -101,6 +105,7 @@ def _asked(terms: Terms) -> dict[str, Any]:
     """``meta.options``: what shapes the answer and is not at its default."""
     options = {"rounds": (terms.rounds, ROUNDS), "max_tokens": (terms.max_tokens, MAX_TOKENS)}
     given = {name: value for name, (value, default) in options.items() if value != default}
+    given |= terms.excerpts.differing
     return {"options": given} if given else {}
 
 
@@ -114,7 +119,7 @@ def _candidates(task: Task, tables: Sequence[Table]) -> dict[str, list[str]]:
 def _sources(task: Task) -> list[str]:
     """``meta.from``: what was looked at; sections that are optional count where they stand."""
     optional = [name for name in ("plan", "prepare", "link") if section(task, name) is not None]
-    return [*INPUTS, "tables", "prune", "summarize", *optional]
+    return [*TASK_INPUTS, "tables", "prune", "summarize", *optional]
 
 
 def _told(progress: Progress | None, total: int) -> Callable[[int], object]:
@@ -212,7 +217,6 @@ STAGE = Stage(
     explore,
     needs=("prune", "summarize"),
     uses=("plan", "prepare", "link"),
-    inputs=INPUTS,
     wants=("model", "database", "progress"),
     options=(
         click.Option(
@@ -223,6 +227,7 @@ STAGE = Stage(
             ["--max-tokens"], type=click.IntRange(min=500), default=MAX_TOKENS, show_default=True,
             metavar="TOKENS", help="Tokens of a table's columns in its prompt; a larger table shows less of each.",
         ),
+        *EXCERPTS,
     ),
     counts=_counts,
     summary="{0} of {1:table} relevant with {2:column}, after {3:statement}",

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
+from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.linking.columns import units
 from stages.core.linking.evidence import MAX_COLUMNS, by_evidence, cut
@@ -61,6 +63,8 @@ async def prune(
     max_tokens: int = MOST_TOKENS,
     max_columns: int = MAX_COLUMNS,
     skip_under: int = 0,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
 ) -> Section:
     """The tables and columns that survive.
 
@@ -74,11 +78,13 @@ async def prune(
         min_tokens, max_tokens: Tokens of one whole prompt.
         max_columns: Candidate columns above which they are cut by evidence.
         skip_under: Ask nothing where all tables together take fewer tokens.
+        knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
     ordered = sorted(tables, key=lambda table: table["name"])
     judged = _judged(task, ordered)
     guarded = Protected(judged, ordered)
-    terms = Terms(samples, min_tokens, max_tokens, timeout)
+    excerpts = Excerpts(knowledge_chars, video_chars)
+    terms = Terms(samples, min_tokens, max_tokens, timeout, excerpts)
     if model is None:
         found = _builtin(task, guarded)
     else:
@@ -93,6 +99,7 @@ async def prune(
     used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
     used += ["prepare"] if model is not None else []
     differing = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
+    differing |= excerpts.differing
     meta = {"from": used, **found.meta, **({"options": differing} if differing else {})}
     return made | {"meta": meta}
 
@@ -243,7 +250,7 @@ STAGE = Stage(
         ),
         click.Option(
             ["--min-tokens"], type=click.IntRange(min=1), default=LEAST_TOKENS, metavar="TOKENS",
-            show_default=True, help="Tokens of a whole prompt at which a batch is closed.",
+            show_default=True, help="Tokens of a whole prompt at which a batch is closed; more where the task's texts alone take most of them.",
         ),
         click.Option(
             ["--max-tokens"], type=click.IntRange(min=1), default=MOST_TOKENS, metavar="TOKENS",
@@ -257,6 +264,7 @@ STAGE = Stage(
             ["--skip-under"], type=click.IntRange(min=0), default=0, metavar="TOKENS",
             show_default=True, help="Ask nothing where all tables take fewer tokens; 0 is off.",
         ),
+        *EXCERPTS,
     ),
     counts=_counts,
     summary="kept {0} of {1:column} in {2} of {3:table}",

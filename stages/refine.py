@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
+from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import Lang, choose
 from stages.core.linking.apex import apex
 from stages.core.linking.guard import LIMIT
 from stages.core.linking.portions import MOST_TOKENS
 from stages.core.records import Table, Task
 from stages.core.sections import section
-from stages.core.stage import Report, Section, Stage
+from stages.core.stage import TASK_INPUTS, Report, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.candidates import Candidate
@@ -42,8 +44,6 @@ CALL_SECONDS = 120.0
 UNKNOWN = 100
 """Names that mean nothing that the section lists."""
 
-INPUTS = ("question", "evidence")
-
 
 async def refine(
     task: Task,
@@ -55,6 +55,8 @@ async def refine(
     timeout: float | None = CALL_SECONDS,
     max_tokens: int = MOST_TOKENS,
     guard: int = LIMIT,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
 ) -> Section:
     """The refined schema of one task.
 
@@ -69,6 +71,7 @@ async def refine(
         timeout: Seconds for one call.
         max_tokens: Tokens of the prompt that opens a round.
         guard: Columns of one kind from which on the key guard adds none.
+        knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
     from stages.core.linking.candidates import candidates
     from stages.core.linking.connect import relations_of
@@ -83,8 +86,9 @@ async def refine(
     meta: dict[str, Any] = {"from": _sources(task, model), "lang": tongue}
     if model is None:
         return work.section(work.builtin(), meta)
-    made = await work.by_model(model, database, max_tokens, timeout)
-    return work.section(made, {**meta, **_asked(tongue, max_tokens, guard)})
+    excerpts = Excerpts(knowledge_chars, video_chars)
+    made = await work.by_model(model, database, max_tokens, timeout, excerpts)
+    return work.section(made, {**meta, **_asked(tongue, max_tokens, guard, excerpts)})
 
 
 @dataclass(frozen=True)
@@ -117,14 +121,20 @@ class _Work:
         return made
 
     async def by_model(
-        self, model: Model, data: Data | None, most: int, timeout: float | None
+        self,
+        model: Model,
+        data: Data | None,
+        most: int,
+        timeout: float | None,
+        excerpts: Excerpts,
     ) -> Progress:
         """Both rounds; the marks beside the choice where it is empty or an earlier stage failed."""
         from stages.core.linking.focusing import marked
         from stages.core.linking.refining import Refiner
         from stages.core.linking.round_prompt import Way
 
-        way = Way(self.lang, most, timeout, data.dialect if data is not None else "duckdb")
+        dialect = data.dialect if data is not None else "duckdb"
+        way = Way(self.lang, most, timeout, dialect, excerpts)
         made = await Refiner(
             model, data, self.task, self.candidates, self.relations, self.keys, way, safe=self.safe
         ).run()
@@ -173,15 +183,16 @@ def _sources(task: Task, model: Model | None) -> list[str]:
     """``meta.from``: what was looked at; sections that are optional count where they stand."""
     optional = ("plan", "prepare") if model is not None else ("plan", "link")
     stand = [name for name in optional if section(task, name) is not None]
-    return [*INPUTS, "tables", "prune", "summarize", "explore", *stand]
+    return [*TASK_INPUTS, "tables", "prune", "summarize", "explore", *stand]
 
 
-def _asked(lang: Lang, max_tokens: int, guard: int) -> dict[str, Any]:
+def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> dict[str, Any]:
     """What ``meta`` says of an answer by a model."""
     from stages.core.linking.round_prompt import prompt_hash
 
     options = {"max_tokens": (max_tokens, MOST_TOKENS), "guard": (guard, LIMIT)}
     given = {name: value for name, (value, default) in options.items() if value != default}
+    given |= excerpts.differing
     return {"prompt": prompt_hash(lang), **({"options": given} if given else {})}
 
 
@@ -196,7 +207,6 @@ STAGE = Stage(
     refine,
     needs=("prune", "summarize", "explore"),
     uses=("plan", "prepare", "link"),
-    inputs=INPUTS,
     wants=("model", "database"),
     options=(
         click.Option(
@@ -207,6 +217,7 @@ STAGE = Stage(
             ["--guard"], type=click.IntRange(min=0), default=LIMIT, show_default=True, metavar="N",
             help="Columns of one kind (declared keys, shared values, equal names) from which on the key guard adds none.",
         ),
+        *EXCERPTS,
     ),
     report=Report(
         click.Option(

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
+from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.linking.columns import narrowed
 from stages.core.linking.groups import grouped
@@ -44,6 +46,8 @@ async def summarize(
     lang: str = "auto",
     timeout: float | None = CALL_SECONDS,
     max_tokens: int = MAX_TOKENS,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
 ) -> Section:
     """What the surviving tables do for the question.
 
@@ -54,6 +58,7 @@ async def summarize(
         lang: Language of instructions and texts: ``zh``, ``en`` or ``auto``.
         timeout: Seconds for one call.
         max_tokens: Tokens of one whole prompt.
+        knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
     tongue = choose(lang, task.get("question", ""))
     ordered = sorted(tables, key=lambda table: table["name"])
@@ -67,9 +72,13 @@ async def summarize(
     if model is None:
         return _section(semantics(task, ordered, candidates, tongue), candidates, "", meta)
     sheets = [sheet(group, tongue) for group in grouped(candidates)]
-    read = await ask(model, task, sheets, tongue, most=max_tokens, timeout=timeout)
+    excerpts = Excerpts(knowledge_chars, video_chars)
+    read = await ask(
+        model, task, sheets, tongue, most=max_tokens, timeout=timeout, excerpts=excerpts
+    )
     meta |= {"from": [*used, "prepare"], "prompt": prompt_hash(tongue)}
-    meta |= {"options": {"max_tokens": max_tokens}} if max_tokens != MAX_TOKENS else {}
+    options = {"max_tokens": max_tokens} if max_tokens != MAX_TOKENS else {}
+    meta |= {"options": given} if (given := {**options, **excerpts.differing}) else {}
     said, notes = read.said, list(read.notes)
     silent = [table["name"] for table in candidates if not said.functions.get(table["name"])]
     if silent or not said.analysis:
@@ -121,6 +130,7 @@ STAGE = Stage(
             ["--max-tokens"], type=click.IntRange(min=1), default=MAX_TOKENS, metavar="TOKENS",
             show_default=True, help="Tokens of one prompt; more tables are asked about in batches.",
         ),
+        *EXCERPTS,
     ),
     counts=_counts,
     summary="{0:table}, {1} of them with a role",

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stages.core.ballots import KNOWLEDGE_CHARS, VIDEO_CHARS, Ballot, ballot, split
+from stages.core.ballots import Ballot, ballot, split
 from stages.core.errors import DataError
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
+from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import Lang, choose
 from stages.core.numbers import Real
 from stages.core.polling import ROUND_SECONDS, ROUNDS, Poll, poll
@@ -282,14 +284,7 @@ STAGE = Stage(
             ["--max-tokens"], type=click.IntRange(min=1), default=MAX_TOKENS, metavar="TOKENS",
             show_default=True, help="Tokens of a user input above which tables are judged in batches.",
         ),
-        click.Option(
-            ["--knowledge-chars"], type=click.IntRange(min=0), default=KNOWLEDGE_CHARS,
-            metavar="CHARS", show_default=True, help="Characters of knowledge shown to the model; 0 is all.",
-        ),
-        click.Option(
-            ["--video-chars"], type=click.IntRange(min=0), default=VIDEO_CHARS,
-            metavar="CHARS", show_default=True, help="Characters of video text shown to the model; 0 is all.",
-        ),
+        *EXCERPTS,
         click.Option(
             ["--recall"], type=Real(0, 1), default=RECALL, metavar="SHARE", show_default=True,
             help="builtin: share of needed tables to keep, where `link` has not run.",

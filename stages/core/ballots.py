@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from stages.core import prompts
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
 from stages.core.lang import Lang
 from stages.core.records import Task
 from stages.core.text import block, safe_lines
-
-KNOWLEDGE_CHARS = 8_000
-"""Characters of knowledge shown (first seed, 2.1)."""
-
-VIDEO_CHARS = 6_000
-"""Characters of video text shown (first seed, 2.1)."""
 
 
 @dataclass(frozen=True)

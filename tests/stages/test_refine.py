@@ -497,7 +497,7 @@ def test_instructions_in_both_languages(lang: str) -> None:
 def test_what_the_section_was_made_from() -> None:
     task = asked(SALES)
     assert Asked(None, task, SALES).made["meta"]["from"] == [
-        "question", "evidence", "tables", "prune", "summarize", "explore", "plan"
+        "question", "evidence", "knowledge", "video", "tables", "prune", "summarize", "explore", "plan"
     ]  # fmt: skip
     del task["plan"]
     assert "plan" not in Asked(None, task, SALES).made["meta"]["from"]

@@ -1,4 +1,5 @@
-"""What every linking prompt says of a task before the tables: question, plan, evidence, passages.
+"""What every linking prompt says of a task before the tables: question, plan, and evidence of
+every kind (seed 004, 1): the asker's hint, knowledge, video, passages of documents.
 
 It stands first and is the same in all prompts of a task, so that providers' prompt caches
 hit. It has a budget of tokens: what is over it is cut, and says so.
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
 from stages.core.sections import section
 from stages.core.text import block, safe_lines
@@ -17,8 +19,10 @@ from stages.core.text import block, safe_lines
 if TYPE_CHECKING:
     from stages.core.records import Task
 
-CHARS = 16_000
-"""Characters shown of each text, at first; halved until all of them fit."""
+TEXTS = ("question", "plan", "evidence", "knowledge", "video", "passages")
+"""The texts, in the order in which they stand."""
+
+EXCERPTS = Excerpts()
 
 FEWEST = 250
 """Characters below which a text is not cut further."""
@@ -30,27 +34,31 @@ class Brief:
 
     Args:
         lang: Language of the instructions.
-        question, plan, evidence, passages: Blocks, safe to be put into a prompt.
-        cut: What was cut, for a note.
+        question, plan, evidence, knowledge, video, passages: Blocks, safe to be put into a
+            prompt.
+        cut: What was cut to fit, for a note.
     """
 
     lang: Lang
     question: str
     plan: str = ""
     evidence: str = ""
+    knowledge: str = ""
+    video: str = ""
     passages: str = ""
     cut: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> dict[str, str]:
         """The blocks by their names, as templates take them."""
-        return {name: getattr(self, name) for name in ("question", "plan", "evidence", "passages")}
+        return {name: getattr(self, name) for name in TEXTS}
 
 
-def brief(task: Task, lang: Lang, *, tokens: int) -> Brief:
+def brief(task: Task, lang: Lang, *, tokens: int, excerpts: Excerpts = EXCERPTS) -> Brief:
     """The brief of a task within about so many tokens.
 
     The plan is that of the ``plan`` section; passages are those of a ``prepare`` section.
+    Of knowledge and video no more is shown than ``excerpts`` says.
     """
     from stages.core.tokens import total
 
@@ -58,14 +66,22 @@ def brief(task: Task, lang: Lang, *, tokens: int) -> Brief:
         "question": task.get("question", ""),
         "plan": str((section(task, "plan") or {}).get("logical_plan", "")),
         "evidence": task.get("evidence", ""),
+        "knowledge": task.get("knowledge", ""),
+        "video": task.get("video", ""),
         "passages": passages(task),
     }
-    limit = CHARS
-    blocks = {name: _shown(name, said, limit) for name, said in texts.items()}
+    limits = {name: excerpts.limit(name) or len(said) for name, said in texts.items()}
+    limit = max(limits.values())
+    blocks = _blocks(texts, limits, limit)
     while limit > FEWEST and total(blocks.values()) > tokens:
-        limit //= 2
-        blocks = {name: _shown(name, said, limit) for name, said in texts.items()}
-    return Brief(lang, **blocks, cut=tuple(n for n, said in texts.items() if len(said) > limit))
+        limit = min(limit, max(map(len, blocks.values()))) * 3 // 4
+        blocks = _blocks(texts, limits, limit)
+    cut = (name for name, said in texts.items() if min(len(said), limits[name]) > limit)
+    return Brief(lang, **blocks, cut=tuple(cut))
+
+
+def _blocks(texts: Mapping[str, str], limits: Mapping[str, int], limit: int) -> dict[str, str]:
+    return {name: _shown(name, said, min(limit, limits[name])) for name, said in texts.items()}
 
 
 def passages(task: Task) -> str:

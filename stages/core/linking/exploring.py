@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
+from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
+from stages.core.linking.brief import EXCERPTS
 from stages.core.linking.judgments import JUDGMENT, Judged, understood
 from stages.core.linking.results import Tried
 from stages.core.linking.table_view import similar_view, table_view
@@ -67,12 +69,14 @@ class Terms:
         rounds: Rounds of queries at most.
         timeout: Seconds for one call.
         max_tokens: Tokens of the table's own block.
+        excerpts: How much of knowledge and video is shown.
     """
 
     lang: Lang
     rounds: int = ROUNDS
     timeout: float | None = None
     max_tokens: int = TABLE_TOKENS
+    excerpts: Excerpts = EXCERPTS
 
 
 class Broken(Exception):
@@ -209,6 +213,8 @@ def _opening(
     told = user.render(
         question=_block("question", task.get("question", "")),
         evidence=_block("evidence", task.get("evidence", "")),
+        knowledge=_block("knowledge", task.get("knowledge", ""), terms.excerpts.limit("knowledge")),
+        video=_block("video", task.get("video", ""), terms.excerpts.limit("video")),
         passages=_block("passages", passages(task), PASSAGES),
         plan=_block("plan", found["plan"].get("logical_plan", "")),
         analysis=_block("analysis", analysis),

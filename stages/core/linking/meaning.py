@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core import prompts
 from stages.core.errors import ModelError
+from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.linking.brief import Brief, brief
+from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.packing import Batch, packed
 from stages.core.linking.replies import Reader
 from stages.core.linking.roles import ROLES, Semantics
@@ -86,6 +87,7 @@ async def ask(
     *,
     most: int,
     timeout: float | None,
+    excerpts: Excerpts = EXCERPTS,
 ) -> Read:
     """What the model says of the candidate tables.
 
@@ -96,13 +98,14 @@ async def ask(
         lang: Language of the instructions.
         most: Tokens of one whole prompt.
         timeout: Seconds for one call.
+        excerpts: How much of knowledge and video is shown.
 
     Raises:
         Exception: Whatever a call raises that is no `ModelError`.
     """
     from stages.core.model.dry import tokens_in
 
-    paper = brief(task, lang, tokens=most // BRIEF_SHARE)
+    paper = brief(task, lang, tokens=most // BRIEF_SHARE, excerpts=excerpts)
     notes = [f"the {name} is cut in the prompts" for name in paper.cut]
     size: Callable[[Batch], int] = lambda batch: tokens_in(_request(paper, batch))  # noqa: E731
     if size(Batch(())) > most // 2:

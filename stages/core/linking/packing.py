@@ -78,6 +78,8 @@ def packed(
     """
     # The last tokens are for what cannot be counted apart: boundaries made from hashes.
     base = size(Batch(())) + 32
+    if base * 4 > least * 3:  # a long brief leaves hardly any room below the least
+        least = max(least, (base + most) // 2)
     notes: list[str] = []
     parts = [part for made in sheets for part in _parts(made, most - base, notes)]
     batches: list[Batch] = []

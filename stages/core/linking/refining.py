@@ -100,7 +100,7 @@ class Refiner:
         self._way, self._safe = way, safe
         tables = list(relations.tables.values())
         self._resolver = Resolver(tables, {item.name for item in candidates})
-        self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE)
+        self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts)
         self.found = Progress()
         self.found.note([f"the {name} is cut in the prompts" for name in self._paper.cut])
 

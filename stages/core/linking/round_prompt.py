@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stages.core import prompts
+from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.linking.brief import Brief
+from stages.core.linking.brief import EXCERPTS, Brief
 from stages.core.linking.candidates import Candidate
 from stages.core.linking.connect import JoinPath
 from stages.core.linking.portions import Dealt, Portion, dealt
@@ -43,12 +44,14 @@ class Way:
         most: Tokens of the prompt that opens a round.
         timeout: Seconds for one call.
         dialect: SQL dialect of queries.
+        excerpts: How much of knowledge and video is shown.
     """
 
     lang: Lang
     most: int
     timeout: float | None
     dialect: str
+    excerpts: Excerpts = EXCERPTS
 
 
 def path_text(path: JoinPath) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core import prompts
 from stages.core.errors import ModelError
+from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.linking.brief import Brief, brief
+from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.packing import Batch, packed
 from stages.core.linking.pruning import Voted
 from stages.core.linking.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, Reader, Said
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SAMPLES = 2
 """Samples of each side (seed 004, 3.3)."""
 
-BRIEF_SHARE = 3
+BRIEF_SHARE = 2
 """The part of a prompt, one in so many, that question, plan and evidence may take."""
 
 ROLES = ("system", "user", "negative", "positive")
@@ -43,12 +44,14 @@ class Terms:
         samples: Of each side.
         least, most: Tokens of one whole prompt.
         timeout: Seconds for one call.
+        excerpts: How much of knowledge and video is shown.
     """
 
     samples: int
     least: int
     most: int
     timeout: float | None
+    excerpts: Excerpts = EXCERPTS
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,11 @@ async def ask(model: Model, task: Task, sheets: Sequence[Sheet], lang: Lang, ter
     Raises:
         Exception: Whatever a call raises that is no `ModelError`.
     """
-    paper = brief(task, lang, tokens=terms.most // BRIEF_SHARE)
+    paper = brief(task, lang, tokens=terms.most // BRIEF_SHARE, excerpts=terms.excerpts)
     size = _measure(paper)
     notes = [f"the {name} is cut in the prompts" for name in paper.cut]
-    if size(Batch(())) > terms.most // 2:
-        error = f"instructions and question alone fill half of --max-tokens {terms.most}; raise it"
+    if size(Batch(())) > terms.most * 3 // 4:
+        error = f"instructions and question alone fill most of --max-tokens {terms.most}; raise it"
         return Asked((), tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=min(terms.least, terms.most), most=terms.most)
     requests = [request for batch in batches for request in _requests(paper, batch, terms.samples)]
