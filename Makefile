@@ -1,8 +1,10 @@
 # Set up, check and measure winnow; and the chain as pattern rules over build/.
 #
 #   make demo                    the whole chain on the example, without a key
-#   make test                    everything that has to pass
+#   make test                    everything that has to pass, with the tools that it needs
 #   make build/TASK.prompt.md    one task; TASKS=folder says where task folders lie
+#
+# Names of files cannot hold a space in make: one in the name of a task folder is ␣ in build/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
@@ -18,23 +20,38 @@ DATA ?= ../shared/data
 MODEL_OPTIONS ?=
 MODEL_STAGES ?= vote,collapse,describe,prompt
 
-.PHONY: install demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: install dev demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
 
 install: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
+	@echo "installing winnow and the libraries it runs on into $(VENV)/; this takes a minute or two, once" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(PIP) --upgrade 'pip>=25.1'
+	@$(PIP) --editable .
+	@touch $@
+
+dev: $(VENV)/.developed
+
+$(VENV)/.developed: $(VENV)/.installed pyproject.toml
+	@echo "installing the tools for tests and checks into $(VENV)/: pytest, mypy, ruff and others" >&2
+	@$(PIP) --editable . --group dev
 	@touch $@
 
 demo: install
 	@$(W) scan examples/task_15 | $(W) vote | $(W) collapse | $(W) describe | $(W) prompt --text
+	@printf '%s\n' '' 'That was the prompt for examples/task_15. To go on:' \
+	  '  . $(BIN)/activate                        puts winnow on the path; bin/winnow does without' \
+	  '  winnow scan examples/task_15 > scan.jsonl' \
+	  '  winnow vote scan.jsonl | winnow show     what was kept, and how' \
+	  '  winnow --help                            every command' >&2
 
-test: install check
+test: dev check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: install
+check: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -43,27 +60,31 @@ check: install
 	$(BIN)/python tools/make_records.py --check
 	$(BIN)/python tools/make_readme.py --check
 
-format: install
+format: dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: install
+generated: dev
 	$(BIN)/python tools/make_records.py
 	$(BIN)/ruff format --quiet stages/core/records.py
 	$(BIN)/python tools/make_readme.py
 
 # The chain. Each file is made from the one before it, so that touching one of them reruns
 # only what follows; `make -k prompts` goes on with the others when a task fails.
-prompts: $(patsubst $(TASKS)/%/,build/%.prompt.md,$(filter-out $(TASKS)/README%,$(wildcard $(TASKS)/*/)))
+FOLDERS := $(shell cd '$(TASKS)' 2>/dev/null && ls -d */ 2>/dev/null | grep -v '^README' | sed 's|/$$||; s| |␣|g')
+SPACE := $(subst ,, )
+
+prompts: $(FOLDERS:%=build/%.prompt.md)
 
 # Status 1 with lines written means that some answers are the safe ones: the chain goes on.
-SAFE = || test $$? -eq 1 -a -s $@ -a $@ -nt $<
+SAFE = || test $$? -eq 1 -a -s $@ -a $@ -nt "$<"
 
 build:
 	@mkdir -p build
 
-build/%.scan.jsonl: $(TASKS)/% | build install
-	$(W) scan $< -o $@ $(SAFE)
+.SECONDEXPANSION:
+build/%.scan.jsonl: $$(subst $$(SPACE),\ ,$$(subst ␣, ,$$(TASKS)/$$*)) | build install
+	$(W) scan "$<" -o $@ $(SAFE)
 
 build/%.vote.jsonl: build/%.scan.jsonl
 	$(W) vote $(MODEL_OPTIONS) $< -o $@ $(SAFE)
@@ -76,27 +97,28 @@ build/%.describe.jsonl: build/%.collapse.jsonl
 
 build/%.prompt.md: build/%.describe.jsonl
 	$(W) prompt --text $< -o $@
+	@test '$@' = '$(subst ␣, ,$@)' || ln -f '$@' '$(subst ␣, ,$@)'
 
 clean:
 	rm -rf build
 
-bench: install
+bench: dev
 	$(BIN)/python tools/bench_scan.py
 
-bench-columns: install
+bench-columns: dev
 	$(BIN)/python tools/bench_pruning.py --data $(DATA)
 
-bench-model: install
+bench-model: dev
 	$(BIN)/python tools/bench_model.py
 
-bench-linking: install
+bench-linking: dev
 	$(BIN)/python tools/bench_linking.py --data $(DATA)
 
-train: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group train
+train: dev
+	$(PIP) --group train
 	$(BIN)/python tools/train.py --data $(DATA)
 
-test-model: install
+test-model: dev
 	$(BIN)/python tools/test_model.py --stages $(MODEL_STAGES)
 
 SECONDS_OF_FUZZ ?= 600

@@ -84,7 +84,8 @@ def test_every_command_has_its_parts(name):
 
 
 def test_bin_holds_nothing_else():
-    assert {path.name for path in (ROOT / "bin").iterdir()} == set(REGISTRY)
+    assert {path.name for path in (ROOT / "bin").iterdir()} == {"winnow", *REGISTRY}
+    assert (ROOT / "bin" / "winnow").read_text() == (ROOT / "bin" / "scan").read_text()
 
 
 def test_import_rules_name_every_command():

@@ -32,6 +32,7 @@ def folder(tmp_path: Path) -> Path:
     (venv / "winnow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stages "$@"\n')
     (venv / "winnow").chmod(0o755)
     (tmp_path / ".venv" / ".installed").touch()
+    (tmp_path / ".venv" / ".developed").touch()
     return tmp_path
 
 
@@ -74,3 +75,37 @@ def test_failed_task_does_not_throw_away_the_others(folder):
     assert "task_99" in done.stderr
     built = sorted(p.name for p in (folder / "build").glob("*.prompt.md"))
     assert built == ["task_15.prompt.md", "task_16.prompt.md"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_a_task_folder_may_have_a_space_in_its_name(folder):
+    shutil.rmtree(folder / "tasks" / "task_99")
+    (folder / "tasks" / "task_16").rename(folder / "tasks" / "task 16 old")
+    (folder / "tasks").rename(folder / "my tasks")
+    done = make(folder, "TASKS=my tasks", "prompts")
+    assert done.returncode == 0, done.stderr
+    built = {p.name for p in (folder / "build").glob("*.prompt.md")}
+    assert {"task_15.prompt.md", "task 16 old.prompt.md"} <= built
+    assert "othing to be done" in make(folder, "TASKS=my tasks", "prompts").stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_demo_installs_what_it_needs_says_so_and_ends_with_what_to_try(folder):
+    (folder / ".venv" / ".installed").unlink()
+    python = folder / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@" >> pip.log\n')
+    python.chmod(0o755)
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    done = make(folder, "demo")
+    assert done.returncode == 0, done.stderr
+    assert "company_financials" in done.stdout
+    first, *_ = done.stderr.splitlines()
+    assert first.startswith("installing winnow and the libraries it runs on")
+    assert "winnow scan examples/task_15 > scan.jsonl" in done.stderr
+    assert "bin/winnow" in done.stderr
+    log = (folder / "pip.log").read_text()
+    assert "--editable ." in log
+    assert "dev" not in log
+    again = make(folder, "demo")
+    assert "installing" not in again.stderr
+    assert "--group dev" in make(folder, "-n", "-B", "check").stdout

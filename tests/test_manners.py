@@ -377,6 +377,11 @@ def test_bin_is_the_same_command_from_any_folder(tmp_path):
         )
         assert done.stdout == run("collapse", stdin=GOOD).out
     assert Path(link).is_symlink()
+    whole = [ROOT / "bin" / "winnow", "collapse"]
+    done = subprocess.run(
+        whole, input=GOOD, capture_output=True, cwd=tmp_path, env=env, check=False
+    )
+    assert done.stdout == run("collapse", stdin=GOOD).out
 
 
 def test_fault_in_one_task_is_one_line_and_disturbs_no_other(tmp_path):

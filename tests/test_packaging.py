@@ -28,7 +28,7 @@ def test_wheel_runs_the_chain_from_another_folder(tmp_path):
     )
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
-    [wheel] = tmp_path.glob("winnow-*.whl")
+    [wheel] = tmp_path.glob("winnow_tables-*.whl")
     own = [
         str(python),
         "-m",
