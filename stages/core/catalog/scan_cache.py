@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from stages import __version__
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.errors import UsageError
 from stages.core.paths import cache_dir
@@ -93,12 +94,11 @@ def _version() -> str:
     """Of winnow's readers, edits to them included, and of the engine, without importing it."""
     readers = sorted(Path(__file__).parent.rglob("*.py"))
     edited = [(file.name, file.stat().st_mtime_ns) for file in readers]
-    found = []
-    for name in ("winnow", "duckdb"):
-        try:
-            found.append(metadata.version(name))
-        except metadata.PackageNotFoundError:
-            found.append("?")
+    found = [__version__]
+    try:
+        found.append(metadata.version("duckdb"))
+    except metadata.PackageNotFoundError:
+        found.append("?")
     return "/".join([*found, hashlib.sha256(repr(edited).encode()).hexdigest()])
 
 
