@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -14,6 +15,9 @@ from stages.core.lines import Item, Output
 from stages.core.model import from_options
 from stages.core.runner import Plan
 from stages.core.side_by_side import SideBySide
+
+PROGRESS_SECONDS = 0.2
+"""Between two looks at how far a run is."""
 
 
 def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str, Any]) -> None:
@@ -41,11 +45,27 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str,
 
 
 async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) -> None:
+    shown = (
+        asyncio.create_task(_show(plan)) if diagnostics.shows_progress() and not plan.dry else None
+    )
     try:
         await SideBySide(plan, out, ahead).run(items)
     finally:
+        if shown is not None:
+            shown.cancel()
+            diagnostics.clear_progress()
         if plan.client is not None:
             await plan.client.close()
+
+
+async def _show(plan: Plan) -> None:
+    """Keep on the terminal how far the run is; the seconds tell that it is alive."""
+    start = time.monotonic()
+    while plan.client is not None:
+        said = f"requests answered, {f'{plan.told}, ' if plan.told else ''}{time.monotonic() - start:.0f} s"
+        if plan.client.begun:
+            diagnostics.progress(plan.client.ended, plan.client.begun, said)
+        await asyncio.sleep(PROGRESS_SECONDS)
 
 
 def _say_missing(keys: Sequence[str], model: str) -> None:

@@ -134,10 +134,15 @@ def finish() -> None:
         _write(f"{times} more like: {visible(kind, KIND_SHOWN)} (--verbose shows all)")
 
 
+def shows_progress() -> bool:
+    """Whether a counter is seen at all: stderr is a terminal, wherever stdout goes."""
+    return not _state.quiet and _is_terminal()
+
+
 def progress(done: int, total: int | None, what: str) -> None:
     """A counter on a terminal, at most ten times a second; nothing elsewhere."""
     now = time.monotonic()
-    if _state.quiet or not _is_terminal() or now - _state.progress_at < PROGRESS_EVERY:
+    if not shows_progress() or now - _state.progress_at < PROGRESS_EVERY:
         return
     _state.progress_at = now
     text = f"{_state.command}: {done}{f'/{total}' if total else ''} {what}"
@@ -156,11 +161,12 @@ def _limited(problem: WinnowError | str, prefix: str, shown: int = SAME_KIND_SHO
 
 
 def _write(message: str) -> None:
-    _clear_progress()
+    clear_progress()
     _raw(f"{_state.command}: {visible(redact(message), LONGEST_LINE)}\n")
 
 
-def _clear_progress() -> None:
+def clear_progress() -> None:
+    """Take the counter off the terminal, before anything else goes there."""
     if _state.progress_width:
         _raw("\r" + " " * _state.progress_width + "\r")
         _state.progress_width = 0

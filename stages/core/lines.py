@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from stages.core import edits, schema
+from stages.core import diagnostics, edits, schema
 from stages.core.errors import DataError, LineError, WinnowError
 from stages.core.line_files import raw_lines
 from stages.core.records import Catalog, Table, Task
@@ -316,6 +316,7 @@ class Output:
 
     def write(self, data: bytes) -> None:
         """Write, turning a full disk into a `WinnowError`; a closed pipe stays one."""
+        diagnostics.clear_progress()
         try:
             self.stream.write(data)
         except BrokenPipeError:
@@ -333,6 +334,4 @@ class Output:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> WinnowError:
-        from stages.core.diagnostics import os_message
-
-        return WinnowError(f"cannot write: {os_message(error)}", place=self.name)
+        return WinnowError(f"cannot write: {diagnostics.os_message(error)}", place=self.name)

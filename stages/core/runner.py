@@ -38,6 +38,7 @@ class Plan:
         client: The model, or None for ``builtin``.
         database: Makes the live data of a catalog, where the stage wants it.
         dry: What the stage makes is thrown away, so nothing is said of it.
+        told: How far the stage is, where a model is asked.
         tasks: Tasks that came; ``seen`` holds those of ``only``.
         ready: How many tasks had the sections that the stage needs.
         lacking: What the others lacked.
@@ -53,6 +54,7 @@ class Plan:
     client: Client | None = None
     database: Callable[[Asked], Any] | None = None
     dry: bool = False
+    told: str = ""
     tasks: int = 0
     seen: set[str] = field(default_factory=set)
     ready: int = 0
@@ -167,11 +169,14 @@ def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
         root = asked.shelf.catalog.get("root")
         wanted["scaffolded"] = root is not None and os.path.isfile(f"{root}/{SOLVER}")
     if "progress" in plan.stage.wants and not plan.dry:
-        wanted["progress"] = partial(_progress, asked)
+        wanted["progress"] = partial(_progress, plan, asked)
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
 
 
-def _progress(asked: Asked, done: int, total: int | None, what: str) -> None:
+def _progress(plan: Plan, asked: Asked, done: int, total: int | None, what: str) -> None:
+    if plan.client is not None:  # `asking` shows it beside the requests
+        plan.told = f"{done}{f'/{total}' if total else ''} {what}"
+        return
     diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")
 
 

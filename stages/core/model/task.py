@@ -17,11 +17,13 @@ class Asker(ABC):
     Attributes:
         name: The model's id.
         usage: What was asked in all.
+        begun, ended: Requests that were begun, and those that came to an end.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.usage = Usage()
+        self.begun = self.ended = 0
 
     async def ask(self, request: Request, *, timeout: float | None = None) -> Reply:
         """See `request.Model`."""
@@ -58,11 +60,14 @@ class TaskModel:
 
     async def ask(self, request: Request, *, timeout: float | None = None) -> Reply:
         """The reply to ``request``."""
+        self._owner.begun += 1
         try:
             reply = await self._owner.ask_for(request, timeout=timeout, caller=self._caller)
         except ModelError:
             self.usage.failed += 1
             raise
+        finally:
+            self._owner.ended += 1
         self.usage.count(reply)
         return reply
 

@@ -1,0 +1,100 @@
+"""What a run shows on a terminal while it goes on, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import linking_chain as chain
+from tests.llm_server import LlmServer, Say, obliging
+from tests.tools import ROOT, environment, pipe, run
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A task with every section that a stage needs."""
+    root = chain.write(tmp_path_factory.mktemp("task"))
+    return pipe(run("scan", str(root)).out, ["plan"], ["prune"], ["summarize"], ["explore"]).out
+
+
+def on_terminal(argv: list[str], lines: bytes, *, both: bool) -> tuple[str, bytes]:
+    """What a terminal got from stderr, and from stdout too if ``both``; and what a pipe got."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages", *argv],
+        stdin=subprocess.PIPE, stdout=slave if both else subprocess.PIPE, stderr=slave,
+        cwd=ROOT, env=environment({"TERM": "xterm"}),
+    )  # fmt: skip
+    os.close(slave)
+    assert process.stdin
+    process.stdin.write(lines)
+    process.stdin.close()
+    piped = process.stdout.read() if process.stdout else b""
+    told = b""
+    while True:
+        try:
+            part = os.read(master, 65_536)
+        except OSError:  # the other side is closed
+            break
+        told += part
+        if not part:
+            break
+    process.wait(60)
+    os.close(master)
+    return told.decode().replace("\r\n", "\n"), piped
+
+
+def seen(told: str) -> list[str]:
+    """The lines as they stand on the terminal in the end: what follows a return overwrites."""
+    found = []
+    for line in told.split("\n"):
+        shown = ""
+        for part in line.split("\r"):
+            shown = part + shown[len(part) :]
+        found.append(shown.rstrip())
+    return found
+
+
+def slow(request: dict[str, Any], n: int) -> Say:
+    return replace(obliging(request, n), delay=0.4 + 0.4 * (n % 3))
+
+
+@pytest.mark.parametrize(
+    "stage", ["plan", "link", "vote", "prune", "summarize", "explore", "refine"]
+)
+def test_a_stage_shows_how_far_its_model_is_in_the_midst_of_a_pipe(
+    stage: str, lines: bytes
+) -> None:
+    with LlmServer(slow) as server:
+        argv = [stage, "--model", "openai/x", "--base-url", server.base_url, "--no-cache"]
+        told, piped = on_terminal(argv, lines, both=False)
+    assert " requests answered, " in told
+    if stage == "explore":
+        assert " tables explored, " in told
+    assert not any("requests answered" in line for line in seen(told))
+    assert piped.count(b"\n") == lines.count(b"\n")
+
+
+def test_the_counter_is_gone_before_the_first_result(lines: bytes) -> None:
+    with LlmServer(slow) as server:
+        argv = ["vote", "--model", "openai/x", "--base-url", server.base_url, "--no-cache"]
+        told, _ = on_terminal(argv, lines, both=True)
+    assert "requests answered" in told
+    for line in filter(None, seen(told)):
+        assert line.startswith(('{"', "winnow vote: "))
+        assert "requests answered" not in line
+
+
+def test_nothing_of_it_goes_anywhere_but_to_a_terminal(lines: bytes, tmp_path: Path) -> None:
+    with LlmServer(slow) as server:
+        argv = ["vote", "--model", "openai/x", "--base-url", server.base_url, "--no-cache"]
+        assert "requests answered" not in run(*argv, stdin=lines).err
+        told, _ = on_terminal([*argv, "-q"], lines, both=False)
+    assert told == ""
