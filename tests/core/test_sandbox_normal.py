@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from stages.core.errors import SqlError
+from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox import gate, grammar, normal
+from stages.core.sandbox.alarm import Late, limited
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names
 from stages.core.sandbox.servers import gate as server_gate
@@ -188,3 +192,61 @@ def test_no_argument_comes_out_of_its_quotes(data, source, target):
 @given(st.data(), st.sampled_from(grammar.DIALECTS), st.sampled_from(TARGETS))
 def test_no_name_type_or_unit_comes_out_of_its_quotes(data, source, target):
     assert not comes_out(data.draw(forms(source)), source, target)
+
+
+DEEP = (
+    "SELECT " + "[" * 9_900 + "1" + "]" * 9_900,
+    "SELECT " + "ARRAY[" * 30 + "1" + "]" * 30,
+    "SELECT " + "date(" * 40 + "x" + ")" * 40 + " FROM data",
+    "SELECT " + "char_length(" * 30 + "x" + ", x)" * 30 + " FROM data",
+    "SELECT x" + "[1]" * 6_000 + " FROM data",
+    "SELECT " + "+".join(["1"] * 9_900),
+    "SELECT " + ",".join(["x"] * 9_900) + " FROM data",
+    "SELECT 1 FROM (SELECT 1) AS t(" + ",".join(["a"] * 9_900) + ")",
+    "SELECT " + ".".join(["x"] * 9_900) + " FROM data",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("sql", DEEP)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_statement_is_read_in_bounded_time(monkeypatch, sql, target):
+    monkeypatch.setattr(grammar, "SECONDS", 1.0)
+    start = time.monotonic()
+    with suppress(SqlLimit, SqlRefused):
+        sent(sql, target, target)
+    assert time.monotonic() - start < 15
+
+
+def test_an_alarm_rings_once_and_only_inside():
+    def work():
+        with limited(0.05):
+            while True:
+                pass
+
+    with pytest.raises(Late):
+        work()
+    with limited(0.05):
+        pass
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        pass
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT JSON_OBJECT(x) FROM data",
+        "SELECT * FROM data, XMLTABLE(x) t",
+        "SELECT x_m_l_table(x, 'a', 224, ts) FROM data",
+        "SELECT j_s_o_n_object(x) FROM data",
+        "SELECT match_against(x, 224, 'a') FROM data",
+        "SELECT j_s_o_n_exists(x, 'day', x, x, x) FROM data",
+    ],
+)
+def test_what_sqlglot_trips_over_is_one_line(sql, target):
+    for source in grammar.DIALECTS:
+        with suppress(SqlError):
+            sent(sql, source, target)

@@ -15,10 +15,13 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
+from stages.core.sandbox.alarm import Late, limited
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
+SECONDS = 5.0
+"""Time for one step of reading or writing a statement; 9,900 columns take a third of it."""
 ONE_QUERY = "write one SELECT"
 
 
@@ -66,12 +69,17 @@ def faults(what: str) -> Iterator[None]:
 
     Raises:
         SqlRefused: It did not end well.
-        SqlLimit: The statement is nested too deeply.
+        SqlLimit: The statement is nested too deeply, or is not read in time.
     """
     try:
-        yield
+        with limited(SECONDS):
+            yield
     except SqlError:
         raise
+    except Late:
+        raise SqlLimit(
+            f"reading the statement took over {SECONDS:g} s", hint="nest fewer calls in each other"
+        ) from None
     except RecursionError:
         raise SqlLimit("nested too deeply", hint="use WITH for the inner parts") from None
     except ParseError as error:
