@@ -141,6 +141,11 @@ def _with_limits(command: click.Command) -> click.Command:
     metavar="PATTERN",
     help="Columns that cannot be read, where SOURCE is scanned now.",
 )
+@click.option(
+    "--show-values",
+    is_flag=True,
+    help="Let columns be read whose names say that they are secret, where SOURCE is scanned now.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more.")
 def query(
@@ -221,6 +226,7 @@ def _answers(place: str, sql: str, options: Mapping[str, Any], limits: Limits) -
         place,
         name=options["catalog"],
         hide=options["hide"],
+        show_secrets=options["show_values"],
         targets=Targets.of(options["path"]),
     )
     with Database(

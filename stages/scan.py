@@ -26,6 +26,7 @@ from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
 from stages.core.line_files import Targets
 from stages.core.lines import Output, dump
+from stages.core.selection import listed
 from stages.core.streams import STDIN, inputs, output
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     metavar="PATTERN",
     help="Show no values of columns like this (column or table.column); repeatable.",
 )
+@click.option(
+    "--show-values",
+    is_flag=True,
+    help="Show values of columns too whose names say password, token, secret, card, IBAN or SSN.",
+)
 @click.option("--no-values", is_flag=True, help="Show no values at all.")
 @click.option(
     "--include",
@@ -166,6 +172,7 @@ def _request(values: Mapping[str, Any]) -> Request:
         encoding=values["encoding"],
         values=not values["no_values"],
         hide=tuple(values["hide_values"]),
+        show_secrets=values["show_values"],
         dialect=values["sql_dialect"],
         cache=not values["no_cache"],
     )
@@ -233,6 +240,7 @@ def _write(items: Iterator[Item], out: Output) -> None:
 
     counts: Counter[str] = Counter()
     told: set[str] = set()
+    hidden: list[str] = []
     for item in items:
         if isinstance(item, WinnowError):
             diagnostics.error(item)
@@ -245,10 +253,32 @@ def _write(items: Iterator[Item], out: Output) -> None:
             out.write(_line(item))
             counts[item["kind"]] += 1
             _warn(item, told)
+            hidden += _secrets(item)
             diagnostics.progress(counts["table"], None, "tables")
+    if hidden:
+        diagnostics.note(
+            f"no values of {many(len(hidden), 'column')} that may be secret ({listed(hidden)}); "
+            "--show-values shows them"
+        )
     diagnostics.note(
         f"{many(counts['catalog'], 'catalog')}, {many(counts['table'], 'table')}, {many(counts['task'], 'task')}"
     )
+
+
+def _secrets(record: Mapping[str, Any]) -> list[str]:
+    """Columns of a table line whose values are not shown for what their names say, or whose
+    view passes such values on."""
+    if record["kind"] != "table":
+        return []
+    from stages.core.catalog.secrets import secrecy
+
+    view = record.get("source", {}).get("view", False)
+    return [
+        f"{record['name']}.{column['name']}"
+        for column in record["columns"]
+        if "examples" not in column
+        if secrecy(column["name"]) or (view and column.get("hidden"))
+    ]
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

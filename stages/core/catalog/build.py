@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 import orjson
 
+from stages.core.catalog.hiding import Hidden, hidden_columns
 from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.lookup import fold
@@ -18,6 +18,9 @@ from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
 from stages.core.text import shorten
 
 _HALF = re.compile("[\ud800-\udfff]")
+
+SCHEMA_ONLY = ("ddl", "schema")
+"""Kinds of source without rows."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +58,25 @@ def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
     known = lookup(origins, names)
     keys = {(item.origin.path, fold(item.origin.spelling)): item.raw.primary_key for item in found}
     spellings = aliases(origins, names)
+    places = [(item.origin.path, fold(item.origin.spelling)) for item in found]
+    tables = list(zip(places, names, (item.raw for item in found), strict=True))
+    data = not any(item.origin.kind in SCHEMA_ONLY for item in found)
+    secret = hidden_columns(tables, options, data=data)
     return [
-        _table(item, name, alias, _references(item, known, keys), options)
-        for item, name, alias in zip(found, names, spellings, strict=True)
+        _table(item, name, alias, _references(item, known, keys), options, hidden)
+        for item, name, alias, hidden in zip(found, names, spellings, secret, strict=True)
     ]
 
 
 def _table(
-    item: Unnamed, name: str, alias: list[str], references: list[ForeignKey], options: ScanOptions
+    item: Unnamed,
+    name: str,
+    alias: list[str],
+    references: list[ForeignKey],
+    options: ScanOptions,
+    hidden: Hidden,
 ) -> Table:
     raw = item.raw
-    hidden = _hidden(raw, name, options)
     record: dict[str, Any] = {"kind": "table", "catalog": "", "name": name}
     _put(record, "aliases", alias)
     record["describe_key"] = item.origin.key
@@ -109,28 +120,11 @@ def _source(item: Unnamed) -> Source:
     return source
 
 
-def _hidden(raw: RawTable, name: str, options: ScanOptions) -> frozenset[str]:
-    """Columns that show no values: by name, or by ``table.column``, without regard to case."""
-    if not options.hide:
-        return frozenset()
-    patterns = [fold(pattern) for pattern in options.hide]
-    tables = {fold(raw.name), fold(name)}
-    return frozenset(
-        column["name"]
-        for column in raw.columns
-        for full in [
-            fold(column["name"]),
-            *(f"{t}.{fold(column['name'])}" for t in tables),
-        ]
-        if any(fnmatchcase(full, pattern) for pattern in patterns)
-    )
-
-
-def _column(column: Column, hidden: frozenset[str], options: ScanOptions) -> Column:
+def _column(column: Column, hidden: Hidden, options: ScanOptions) -> Column:
     """The column with its examples cut, or with none where its values are hidden."""
     record: dict[str, Any] = dict(column)
-    bare = not options.values or column["name"] in hidden
-    if column["name"] in hidden:
+    bare = not options.values or column["name"] in hidden.whole | hidden.values
+    if column["name"] in hidden.whole:
         record["hidden"] = True
     _examples(record, bare, options)
     if "fields" in record:
@@ -147,13 +141,11 @@ def _examples(record: dict[str, Any], bare: bool, options: ScanOptions) -> None:
         record["examples"] = list(distinct)[: options.examples]
 
 
-def _cells(
-    row: Mapping[str, str | None], hidden: frozenset[str], options: ScanOptions
-) -> dict[str, Any]:
+def _cells(row: Mapping[str, str | None], hidden: Hidden, options: ScanOptions) -> dict[str, Any]:
     return {
         name: None if cell is None else shorten(_clean(cell), options.cell)
         for name, cell in row.items()
-        if name not in hidden
+        if name not in hidden.whole and name not in hidden.values
     }
 
 

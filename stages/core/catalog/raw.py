@@ -48,6 +48,7 @@ class ScanOptions:
         cache: Whether what was read of an unchanged file the last time may stand for it.
         hide: Patterns (``fnmatch``, without regard to case, against ``column`` and
             ``table.column``) of columns that show no values.
+        show_secrets: Whether columns whose names say that they are secret show values too.
     """
 
     sample_rows: int = 2
@@ -57,6 +58,7 @@ class ScanOptions:
     encoding: str | None = None
     values: bool = True
     hide: tuple[str, ...] = ()
+    show_secrets: bool = False
     dialect: str | None = None
     cache: bool = False
 
@@ -83,6 +85,9 @@ class RawTable:
         warnings: What a reader should know, one sentence each.
         error: Why schema or sample could not be read; empty where they could.
         view: Whether it is a view.
+        query: The statement of a view, or that made it, where it is known: what it passes on
+            of a hidden column is hidden too.
+        query_dialect: What sqlglot calls the SQL of it.
         reader: How the file was read, enough for ``load`` to read it the same way; JSON
             values only.
         comment: What the source itself says about the table.
@@ -102,6 +107,8 @@ class RawTable:
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     view: bool = False
+    query: str = ""
+    query_dialect: str = ""
     reader: dict[str, Any] = field(default_factory=dict)
     comment: str = ""
     prepared: bool = False

@@ -277,7 +277,13 @@ def bounded(raw: RawTable, options: ScanOptions) -> RawTable:
 
 def bare(raw: RawTable, table: Table) -> RawTable:
     """A copy without the values of the columns that the table line hides."""
-    hidden = {column["name"] for column in table["columns"] if column.get("hidden")}
+    hidden = {
+        column["name"]
+        for column in table["columns"]
+        if column.get("hidden")
+        or not table.get("sample")
+        or column["name"] not in table["sample"][0]
+    }
     if not hidden:
         return raw
     columns = []

@@ -46,6 +46,7 @@ class Entry:
         view: Whether it is a view.
         kind: ``table``, ``view``, ``virtual``, or ``shadow`` (behind a virtual one).
         without_rowid: Whether its rows have no numbers.
+        sql: What made it, where it is a view or virtual.
         relation: How it can be read; None where it is read as it stands.
     """
 
@@ -53,6 +54,7 @@ class Entry:
     view: bool
     kind: str
     without_rowid: bool
+    sql: str = ""
     relation: Relation | None = None
 
     @property

@@ -67,7 +67,7 @@ def _no_column(name: str, names: Names, used: Sequence[Table], given: Sequence[s
     word = fold(name)
     owners = [table["name"] for table in names.tables if word in map(fold, seen(table))]
     if any(word in map(fold, hidden(table)) for table in used):
-        hint = "its values are hidden"
+        hint = "its values are hidden; winnow scan --show-values and --hide-values say which are"
     elif owners and word not in map(fold, here):
         hint = f"{_some(owners)} {'has' if len(owners) == 1 else 'have'} it"
     elif near:

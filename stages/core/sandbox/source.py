@@ -23,6 +23,7 @@ def open_source(
     *,
     name: str | None = None,
     hide: tuple[str, ...] = (),
+    show_secrets: bool = False,
     targets: Targets | None = None,
 ) -> Opened:
     """The catalog of a file of lines, a folder, a data file, or a server.
@@ -31,24 +32,26 @@ def open_source(
         place: A path, the URL of a server, or ``-`` for lines on stdin.
         name: Name or id of the catalog, where a file of lines holds several.
         hide: Patterns of columns that show no values, for what is scanned here.
+        show_secrets: Whether columns whose names say that they are secret can be read.
         targets: Files that the running command writes, which are no data.
 
     Raises:
         UsageError: Several catalogs and no name; a URL of no known kind of server.
         DataError: Not there, not readable, or no catalog in it.
     """
+    hiding = hide, show_secrets
     if "://" in place:
-        return _server(place, hide)
+        return _server(place, hiding)
     if place == STDIN:
         return _from_lines(inputs([STDIN]), place, name)
     path = Path(place)
     if path.is_dir():
-        return _scanned(path, hide, targets or Targets())
+        return _scanned(path, hiding, targets or Targets())
     if not path.exists():
         raise DataError("no such file or folder", place=place, hint="check the path")
     if _holds_lines(path):
         return _from_lines(inputs([place]), place, name)
-    return _scanned(path, hide, targets or Targets())
+    return _scanned(path, hiding, targets or Targets())
 
 
 def shelves(sources: Iterable[tuple[IO[bytes], str]]) -> list[Shelf]:
@@ -96,21 +99,22 @@ def _holds_lines(path: Path) -> bool:
     return isinstance(first, dict) and first.get("kind") in KINDS
 
 
-def _server(url: str, hide: tuple[str, ...]) -> Opened:
+def _server(url: str, hiding: tuple[tuple[str, ...], bool]) -> Opened:
     """The tables of a server; no row of them is looked at, since a query will."""
     from stages.core.catalog import ScanOptions
     from stages.core.catalog.servers import ServerOptions, scan_server
 
-    result = scan_server(url, ScanOptions(hide=hide), ServerOptions(sample=False))
+    options = ScanOptions(hide=hiding[0], show_secrets=hiding[1])
+    result = scan_server(url, options, ServerOptions(sample=False))
     if not result.tables:
         raise DataError("no table that the role may read", place=result.catalog["name"])
     return result.catalog, result.tables
 
 
-def _scanned(path: Path, hide: tuple[str, ...], targets: Targets) -> Opened:
+def _scanned(path: Path, hiding: tuple[tuple[str, ...], bool], targets: Targets) -> Opened:
     from stages.core.catalog import ScanOptions, scan_files, scan_root
 
-    options = ScanOptions(hide=hide, cache=True)
+    options = ScanOptions(hide=hiding[0], show_secrets=hiding[1], cache=True)
     if path.is_dir():
         result = scan_root(path, options, targets=targets)
     else:

@@ -17,7 +17,7 @@ from stages.core.catalog.prepared import MARK_TABLE
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.sqlite_cells import cell_text, first_distinct
 from stages.core.catalog.sqlite_file import Opened, Repaired, opened, quoted
-from stages.core.catalog.sqlite_relation import relation_of, virtual_sql
+from stages.core.catalog.sqlite_relation import relation_of
 from stages.core.catalog.sqlite_sample import Entry, Row, Sampler
 from stages.core.catalog.sqlite_types import EXACT, complaint, decide
 from stages.core.errors import SourceError
@@ -42,12 +42,14 @@ KINDS = {
     type(None): "null",
 }
 _LISTING = """
-    SELECT m.name, m.type, coalesce(l.type, m.type), coalesce(l.wr, 0)
+    SELECT m.name, m.type, coalesce(l.type, m.type), coalesce(l.wr, 0),
+           CASE WHEN m.type = 'view' OR l.type = 'virtual' THEN m.sql END
     FROM sqlite_master m LEFT JOIN pragma_table_list l ON l.name = m.name AND l.schema = 'main'
     WHERE m.type IN ('table', 'view') ORDER BY m.rowid"""
 _OLD_LISTING = """
     SELECT name, type, CASE WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'virtual' ELSE type END,
-           coalesce(sql LIKE '%WITHOUT ROWID%', 0)
+           coalesce(sql LIKE '%WITHOUT ROWID%', 0),
+           CASE WHEN type = 'view' OR sql LIKE 'CREATE VIRTUAL%' THEN sql END
     FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid"""
 
 
@@ -85,15 +87,19 @@ def _entries(con: sqlite3.Connection) -> list[Entry]:
         if "pragma_table_list" not in str(error):
             raise
         rows = con.execute(_OLD_LISTING).fetchall()
-    return [Entry(name, kind == "view", special, bool(wr)) for name, kind, special, wr in rows]
+    return [
+        Entry(name, kind == "view", special, bool(wr), sql or "")
+        for name, kind, special, wr, sql in rows
+    ]
 
 
 def _table(file: Opened, entry: Entry, sampler: Sampler, options: ScanOptions) -> RawTable:
     """One table; what cannot be read of it is told in its ``error``."""
     raw = RawTable(entry.name, [], inner=entry.name, view=entry.view, warnings=list(file.warnings))
+    if entry.view:
+        raw.query, raw.query_dialect = entry.sql, "sqlite"
     try:
-        sql = virtual_sql(file.con, entry.name) if entry.kind == "virtual" else ""
-        relation = relation_of(file.con, entry.name, sql)
+        relation = relation_of(file.con, entry.name, "" if entry.view else entry.sql)
         if relation.skipped:
             return RawTable(entry.name, [], skipped=relation.skipped)
         raw.foreign_keys = _foreign_keys(file.con, entry, relation.names)
