@@ -176,4 +176,12 @@ def test_describe_key(origin: Origin, key: str) -> None:
 def test_lookup_is_by_source_and_without_case() -> None:
     origins = [db("a.db", "T"), db("b.db", "t")]
     names = canonical_names(origins)
-    assert lookup(origins, names) == {("a.db", "t"): "a__t", ("b.db", "t"): "b__t"}
+    found = lookup(origins, names)
+    assert (found["a.db", "t"], found["b.db", "t"]) == ("a__t", "b__t")
+
+
+def test_lookup_knows_names_that_differ_in_case_alone() -> None:
+    origins = [db("a.db", "Users"), db("a.db", "users")]
+    names = canonical_names(origins)
+    found = lookup(origins, names)
+    assert [found["a.db", "Users"], found["a.db", "users"]] == names

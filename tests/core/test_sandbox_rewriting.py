@@ -35,7 +35,13 @@ QUOTES = [
     ("SELECT list_contains([dept_id], 1) FROM dept", None),
     ("SELECT x[dept_id] FROM [dept]", 'SELECT x[dept_id] FROM "dept"'),
     ("SELECT '[Emp Name]' FROM dept -- [Emp Name]", None),
-    ("SELECT [dept_id] FROM dept", None),
+    ("SELECT [dept_id] FROM dept", 'SELECT "dept_id" FROM dept'),
+    (
+        "SELECT [dept_id], [name] FROM dept WHERE [dept_id] = 1 ORDER BY [name]",
+        'SELECT "dept_id", "name" FROM dept WHERE "dept_id" = 1 ORDER BY "name"',
+    ),
+    ("SELECT [nothing] FROM dept", None),
+    ("SELECT [dept_id], [1, 2] FROM dept", None),
     ("SELECT [] FROM [dept]", 'SELECT [] FROM "dept"'),
     ("SELECT 'open", None),
 ]

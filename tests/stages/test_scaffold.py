@@ -60,6 +60,36 @@ def test_an_answer_is_saved_as_csv(task, edit, wanted):
     assert (task / "task" / "workdir" / "prediction.csv").read_bytes() == wanted.encode()
 
 
+ALIKE = [
+    ('SELECT "EmpName" FROM employees ORDER BY 1 LIMIT 1', None),
+    ("SELECT [emp_id], `Emp Name` FROM [employees] WHERE [emp_id] = 2", None),
+    ("SELECT now() AS n, current_date AS d", None),
+    ("SELECT count(*) AS n FROM employees WHERE hired < now()", None),
+    (
+        "SELECT strftime('%Y', hired) AS y, emp_id / 2 AS h FROM employees WHERE emp_id = 3",
+        "sqlite",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "dialect"), ALIKE)
+def test_run_sql_answers_as_query_does(task, sql, dialect):
+    winnow(task, "scaffold", "s.jsonl")
+    chosen = ["--dialect", dialect] if dialect else []
+    wanted = winnow(task, "query", "s.jsonl", sql, *chosen, "--format", "csv")
+    assert wanted.returncode == 0, wanted.stderr
+    ran = solve(task, f"run_sql({sql!r}, {dialect!r})")
+    assert ran.returncode == 0, ran.stderr
+    assert (task / "task" / "workdir" / "prediction.csv").read_bytes() == wanted.stdout
+
+
+def test_run_sql_refuses_what_query_refuses(task):
+    winnow(task, "scaffold", "s.jsonl")
+    ran = solve(task, 'run_sql("SELECT random()")')
+    assert ran.returncode == 1
+    assert b"function random refused; it answers differently each time" in ran.stderr
+
+
 def test_an_edited_solver_is_left_alone(task):
     winnow(task, "scaffold", "s.jsonl")
     path = task / "task" / "workdir" / "solver.py"

@@ -57,6 +57,7 @@ def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
     names = canonical_names(origins)
     known = lookup(origins, names)
     keys = {(item.origin.path, fold(item.origin.spelling)): item.raw.primary_key for item in found}
+    keys |= {(item.origin.path, item.origin.spelling): item.raw.primary_key for item in found}
     spellings = aliases(origins, names)
     places = [(item.origin.path, fold(item.origin.spelling)) for item in found]
     tables = list(zip(places, names, (item.raw for item in found), strict=True))
@@ -160,7 +161,8 @@ def _references(
     """Foreign keys with canonical table names, and the other table's key where none is named."""
     found: list[ForeignKey] = []
     for key in item.raw.foreign_keys:
-        place = (item.origin.path, fold(key["ref_table"]))
+        exact = (item.origin.path, key["ref_table"])
+        place = exact if exact in known else (item.origin.path, fold(key["ref_table"]))
         columns = list(key["ref_columns"]) or list(keys.get(place, ()))
         found.append(
             {

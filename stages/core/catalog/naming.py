@@ -120,9 +120,8 @@ def _free(spelling: str, name: str, owners: dict[str, set[int]]) -> bool:
 
 
 def lookup(origins: Iterable[Origin], names: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Canonical name by (path, case-folded spelling): how a source's own foreign keys, which
-    never leave their source, find the tables they mean."""
-    return {
-        (origin.path, fold(origin.spelling)): name
-        for origin, name in zip(origins, names, strict=True)
-    }
+    """Canonical name by (path, spelling), as it stands and case-folded: how a source's own
+    foreign keys, which never leave their source, find the tables they mean."""
+    pairs = [(origin, name) for origin, name in zip(origins, names, strict=True)]
+    folded = {(origin.path, fold(origin.spelling)): name for origin, name in pairs}
+    return folded | {(origin.path, origin.spelling): name for origin, name in pairs}

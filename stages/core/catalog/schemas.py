@@ -48,6 +48,7 @@ def built(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
         else:
             table.pop("source", None)
     known = {fold(table["describe_key"]): table for table in tables}
+    known |= {table["describe_key"]: table for table in tables}
     canonical = {table["name"] for table in tables}
     for table in tables:
         for foreign in table.get("foreign_keys", ()):
@@ -58,7 +59,8 @@ def built(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
 
 def _follow(foreign: ForeignKey, known: Mapping[str, Table]) -> None:
     """Name the other table by its canonical name, and its key where none is named."""
-    other = known.get(fold(foreign["ref_table"]))
+    spelling = foreign["ref_table"]
+    other = known.get(spelling) or known.get(fold(spelling))
     if other is not None:
         foreign["ref_table"] = other["name"]
         foreign["ref_columns"] = foreign["ref_columns"] or other.get("primary_key", [])

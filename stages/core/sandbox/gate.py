@@ -8,6 +8,7 @@ what it is given once more with the engine's own parser (`core.sandbox.verify`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -222,9 +223,30 @@ def _refuse_functions(query: exp.Query) -> None:
             continue
         if type(node).__name__ in allowed.syntax or (in_from and words[0] in allowed.table):
             continue
-        near = nearest(words[0], listed | {name.lower() for name in allowed.syntax}, close=75)
-        hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
-        raise SqlRefused(f"function {shown(words[0])} refused", hint=hint)
+        raise refusal(node, "duckdb", listed | {name.lower() for name in allowed.syntax}, close=75)
+
+
+_MOVING = frozenset({"rand", "random", "uuid", "gen_random_uuid", "setseed", "randn"})
+EACH_TIME = "it answers differently each time; use ORDER BY hash(…) LIMIT n"
+
+
+def refusal(node: exp.Func, dialect: str, known: Iterable[str], close: int) -> SqlRefused:
+    """The refusal of a function, by the name that the dialect has for it.
+
+    Args:
+        node: The call.
+        dialect: Of the engine.
+        known: Names to suggest.
+        close: Likeness in percent of a suggestion.
+    """
+    with grammar.faults("a function refused"):
+        word = node.sql(dialect=dialect).partition("(")[0].lower()
+    names = called(node)
+    name = word if word in names or (word.isidentifier() and len(names) > 1) else names[0]
+    near = nearest(name, set(known) - {name}, close=close)
+    hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
+    hint = EACH_TIME if _MOVING & {name, *names} else hint
+    return SqlRefused(f"function {shown(name)} refused", hint=hint)
 
 
 def called(node: exp.Func) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -88,6 +88,26 @@ def faults(what: str) -> Iterator[None]:
         raise SqlRefused(what, hint=_short(error)) from None
     except Exception:  # a TypeError inside the parser says nothing to whoever wrote the SQL
         raise SqlRefused(what, hint="write the statement differently") from None
+
+
+@cache
+def writer(dialect: str) -> str | type[Dialect]:
+    """The dialect in which a statement is written for an engine.
+
+    MariaDB and MySQL before 8 have no ``REGEXP_LIKE``; all of them have the operator.
+    """
+    if dialect != "mysql":
+        return dialect
+    base: Any = Dialect.get_or_raise(dialect).__class__
+
+    def regexp(self: Any, node: exp.RegexpLike) -> str:
+        if node.args.get("flag"):
+            return str(self.function_fallback_sql(node))
+        return str(self.binary(node, "REGEXP"))
+
+    changed = {**base.Generator.TRANSFORMS, exp.RegexpLike: regexp}
+    generator = type("Generator", (base.Generator,), {"TRANSFORMS": changed})
+    return type("WinnowMysqlWriter", (base,), {"Generator": generator})
 
 
 def _where(error: ParseError) -> str:

@@ -81,7 +81,7 @@ def written(tree: exp.Expr, dialect: str) -> str:
 
 def _text(tree: exp.Expr, dialect: str) -> str:
     with grammar.faults(NO_FORM.format(dialect)):
-        return tree.sql(dialect=dialect, comments=False)
+        return tree.sql(dialect=grammar.writer(dialect), comments=False)
 
 
 def _read(text: str, dialect: str) -> exp.Expr:

@@ -70,10 +70,13 @@ def quotes(sql: str, names: Names) -> tuple[str, list[str]]:
 
     A bracket is a name, not a list, where a list cannot stand (after FROM, JOIN, AS or a dot)
     or where it holds a known name that is no plain word; one such bracket makes all brackets
-    of the statement names, except after a value, where they index a list.
+    of the statement names, except after a value, where they index a list. ``SELECT [id]`` means
+    the column of that name, where the statement writes no list elsewhere.
     """
     pieces = list(_pieces(sql))
-    bracketed = any(_surely_a_name(piece, names) for piece in pieces)
+    bracketed = any(_surely_a_name(piece, names) for piece in pieces) or (
+        not any(map(_surely_a_list, pieces)) and any(_a_column(piece, names) for piece in pieces)
+    )
     out, done = [], []
     for piece in pieces:
         if piece.kind == "tick":
@@ -103,6 +106,20 @@ def _surely_a_name(piece: Piece, names: Names) -> bool:
     inner = piece.text[1:-1].strip()
     after_name_word = piece.before.lower() in _NAME_FOLLOWS and piece.before_kind != "quoted"
     return after_name_word or (not _PLAIN_NAME.fullmatch(inner) and names.known(inner))
+
+
+def _surely_a_list(piece: Piece) -> bool:
+    """Whether a bracket holds values, or is an argument, which a name in brackets is seldom."""
+    if piece.kind == "bracket":
+        return not _indexes(piece) and (piece.before == "(" or not _nameable(piece))
+    return piece.text == "[" and not _indexes(piece)
+
+
+def _a_column(piece: Piece, names: Names) -> bool:
+    """Whether a bracket with one known name stands where an expression begins."""
+    if piece.kind != "bracket" or piece.before_kind != "word" or _indexes(piece):
+        return False
+    return _nameable(piece) and names.known(piece.text[1:-1].strip())
 
 
 def _indexes(piece: Piece) -> bool:

@@ -69,6 +69,10 @@ class Resolver:
         """Whether the engine takes two names for one."""
         return fold(one.name) == fold(other.name)
 
+    def find(self, node: exp.Table) -> tuple[Table | None, str]:
+        """The table that a reference means, and a note where that was a guess."""
+        return self.names.find([part.name for part in node.parts])
+
     def _table(self, node: exp.Table, ctes: Ctes) -> None:
         self.references += 1
         if not isinstance(node.this, exp.Identifier):
@@ -79,7 +83,7 @@ class Resolver:
             if defined is not None:
                 _name_alike(node, defined)
                 return
-        table, note = self.names.find(parts)
+        table, note = self.find(node)
         if table is None:
             raise SqlRefused(self.names.no_table(".".join(parts)))
         self.notes += [note] if note else []

@@ -28,8 +28,41 @@ if TYPE_CHECKING:
 NO_LIMIT = Limits(materialise=1 << 62, load_seconds=3600.0, memory=2048)
 
 
-def open_bench(catalog: Path, root: Path) -> duckdb.DuckDBPyConnection:
-    """A connection with a view of every table, by canonical name and by every alias of its own.
+class Bench:
+    """The tables of a catalog, asked as `winnow query` asks them.
+
+    Args:
+        con: Has a view of every table.
+        names: What the tables are called.
+        limits: For the clock.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, names: Names, limits: Limits) -> None:
+        self.con, self.names, self.limits = con, names, limits
+
+    def sql(self, sql: str, dialect: str | None = None) -> duckdb.DuckDBPyRelation:
+        """A relation; the repairs, the clock and the dialects are those of `winnow query`.
+
+        A statement that is no query runs as it is.
+
+        Raises:
+            SqlRefused: `winnow query` would refuse it, too.
+        """
+        from sqlglot import exp
+
+        from stages.core.sandbox import gate, normal
+
+        tree, notes = gate.read(sql, self.names, self.limits, dialect)
+        if not isinstance(tree, exp.Query | exp.Values):
+            return self.con.sql(sql)
+        checked = gate.check(tree, self.names, self.limits, notes)
+        for note in checked.notes:
+            _say(note)
+        return self.con.sql(normal.written(checked.tree, "duckdb"))
+
+
+def open_bench(catalog: Path, root: Path) -> Bench:
+    """A bench with a view of every table, by canonical name and by every alias of its own.
 
     A table that cannot be loaded is told on stderr and left out; the others are there.
 
@@ -47,13 +80,14 @@ def open_bench(catalog: Path, root: Path) -> duckdb.DuckDBPyConnection:
     _, tables = open_source(str(catalog))
     store = Store(root, NO_LIMIT, table_folder(), load_table)
     con = duckdb.connect(":memory:")
+    con.execute("SET TimeZone = 'UTC'")
     names = Names(tables)
     for number, table in enumerate(tables):
         try:
             _attach(con, f"f{number}", table, store, names)
         except WinnowError as error:
             _say(str(error))
-    return con
+    return Bench(con, names, NO_LIMIT)
 
 
 def _attach(
@@ -99,13 +133,28 @@ def save(result: Any, path: Path) -> None:
 
 def _columns_and_rows(result: Any) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
     if hasattr(result, "fetchall") and hasattr(result, "columns"):
-        return list(result.columns), result.fetchall()
+        return list(result.columns), _texts_of_zones(result).fetchall()
     if isinstance(result, list) and result and all(isinstance(row, dict) for row in result):
         columns = list(dict.fromkeys(key for row in result for key in row))
         return columns, [[row.get(key) for key in columns] for row in result]
     if isinstance(result, tuple) and len(result) == 2:
         return result[0], result[1]
     raise TypeError("result is a relation, a frame, a list of dicts, or (columns, rows)")
+
+
+def _texts_of_zones(result: Any) -> Any:
+    """The relation with times that have a zone as the texts that `winnow query` shows."""
+    kinds = [str(kind) for kind in getattr(result, "types", [])]
+    names = list(result.columns)
+    if "TIMESTAMP WITH TIME ZONE" not in kinds or len(set(names)) < len(names):
+        return result
+    quoted = map(_identifier, names)
+    return result.project(
+        ", ".join(
+            f"CAST({name} AS VARCHAR) AS {name}" if kind.endswith("TIME ZONE") else name
+            for name, kind in zip(quoted, kinds, strict=True)
+        )
+    )
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -17,10 +17,11 @@ from stages.core.errors import SqlLimit, SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox import clock, gate, grammar, normal
 from stages.core.sandbox.columns import mend_columns
-from stages.core.sandbox.gate import FUNCTIONS_ONLY, Checked
+from stages.core.sandbox.forms.reading import reader
+from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.grammar import Functions
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
+from stages.core.sandbox.names import Names, fold, hidden, seen, shown
 from stages.core.sandbox.servers import moving, whole_rows
 from stages.core.sandbox.tables import Resolver
 
@@ -71,8 +72,46 @@ def read(
     if _SHOW.fullmatch(sql):
         return grammar.parse(sql), []
     written = source or dialect
+    if written != dialect:
+        _refuse_unlike(grammar.parse(sql, reader(written)), written, dialect)
     tree = gate.stable(grammar.parse(sql, written), sql, written, dialect)
     return tree, [] if written == dialect else [f"rewritten from {source}"]
+
+
+_ALIKE = frozenset(
+    {"count", "sum", "min", "max", "avg", "coalesce", "nullif", "upper", "abs", "row_number", "rank",
+     "dense_rank", "lag", "lead", "first_value", "last_value", "ntile"}
+)  # fmt: skip
+"""Functions that mean the same on every server, whatever dialect names them."""
+_ALIKE_SYNTAX = (exp.Case, exp.If, exp.And, exp.Or, exp.Exists, exp.Anonymous, exp.CurrentDate,
+                 exp.CurrentTimestamp)  # fmt: skip
+_UNLIKE = (
+    exp.Div,
+    exp.IntDiv,
+    exp.Like,
+    exp.ILike,
+    exp.RegexpLike,
+    exp.Interval,
+    exp.DPipe,
+    exp.SimilarTo,
+)
+
+
+def _refuse_unlike(tree: exp.Expr, source: str, dialect: str) -> None:
+    """Refuse what two dialects may understand otherwise: no server is asked what it would mean.
+
+    Raises:
+        SqlRefused: With the name of the function or the operator.
+    """
+    for node in tree.walk():
+        called = isinstance(node, exp.Func) and not isinstance(node, _ALIKE_SYNTAX)
+        named = isinstance(node, exp.Anonymous) and fold(node.name) not in _ALIKE
+        if called or named or isinstance(node, _UNLIKE):
+            name = node.name if named else type(node).__name__.lower()
+            raise SqlRefused(
+                f"{shown(fold(name))} of {source} on a {dialect} server refused",
+                hint=f"write {dialect} SQL, without --dialect",
+            )
 
 
 def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
@@ -122,9 +161,20 @@ def _adapt(query: exp.Query, dialect: str) -> None:
             if cast.is_type("timestamptz") and isinstance(text, exp.Literal):
                 text.set("this", text.name.removesuffix("+00"))
                 cast.set("to", exp.DataType.build("datetime"))
+        _without_dual(query)
     for values in query.find_all(exp.Values):
         if isinstance(values.parent, exp.From | exp.Join) and not values.alias:
             values.set("alias", exp.TableAlias(this=exp.to_identifier("given")))
+
+
+def _without_dual(query: exp.Query) -> None:
+    """Leave out ``FROM DUAL``, which is no table but a way to write none."""
+    for select in query.find_all(exp.Select):
+        source = select.args.get("from_")
+        table = source.this if source is not None else None
+        alone = not any(select.args.get(key) for key in ("joins", "where", "group"))
+        if isinstance(table, exp.Table) and not table.db and fold(table.name) == "dual" and alone:
+            select.set("from_", None)
 
 
 def _refuse_syntax(query: exp.Query) -> None:
@@ -166,9 +216,7 @@ def _refuse_functions(query: exp.Query, dialect: str) -> None:
             syntax = own.syntax | (_IN_FROM if in_from else shared.syntax)
             fits = kind in syntax or any(name in known for name in called)
         if not fits:
-            near = nearest(called[0], own.scalar - {called[0]}, close=80)
-            hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
-            raise SqlRefused(f"function {shown(called[0])} refused", hint=hint)
+            raise gate.refusal(node, dialect, own.scalar, close=80)
 
 
 class _Resolver(Resolver):
@@ -184,7 +232,25 @@ class _Resolver(Resolver):
             return super().same(one, other)
         return _in_postgres(one) == _in_postgres(other)
 
+    def find(self, node: exp.Table) -> tuple[Table | None, str]:
+        """The table of exactly this name on the server, before any that is spelt nearly so."""
+        words = [self._word(part) for part in node.parts]
+        if len(words) == 1:
+            canonical = next((t for t in self.names.tables if t["name"] == words[0]), None)
+            if canonical is not None:
+                return canonical, ""
+        same = [table for table in self.names.tables if _place(table)[-len(words) :] == words]
+        if len(same) == 1:
+            return same[0], ""
+        return super().find(node)
+
+    def _word(self, part: exp.Expr) -> str:
+        if self.dialect == "postgres" and isinstance(part, exp.Identifier):
+            return _in_postgres(part)
+        return part.name
+
     def _rewrite(self, node: exp.Table, table: Table, parts: list[str]) -> None:
+        parts = [self._word(part) for part in node.parts]
         super()._rewrite(node, table, parts)
         reader = table.get("source", {}).get("reader", {})
         if "name" not in reader or "schema" not in reader:
@@ -195,6 +261,12 @@ class _Resolver(Resolver):
         node.set("db", exp.to_identifier(reader["schema"], quoted=True))
         if hidden(table):
             _narrow(node, table)
+
+
+def _place(table: Table) -> list[str]:
+    """Schema and name of a table on its server."""
+    reader = table.get("source", {}).get("reader", {})
+    return [str(reader.get("schema", "")), str(reader.get("name", ""))]
 
 
 def _in_postgres(word: exp.Identifier) -> str:

@@ -111,9 +111,37 @@ class PostgresEngine:
         con.execute(SESSION.encode())
         con.execute(f"SET statement_timeout = {int(self.limits.seconds * 1000)}".encode())
         con.execute(b"SET idle_in_transaction_session_timeout = 600000")
+        _admit_extensions(con)
         con.read_only = True
         con.prepare_threshold = None
         _texts_only(con)
+
+
+_EXTENSIONS = """
+WITH trusted AS (SELECT oid FROM pg_roles WHERE rolsuper OR rolname = current_user),
+owned AS (SELECT classid, objid FROM pg_depend WHERE deptype = 'e')
+SELECT DISTINCT n.nspname FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+WHERE ('pg_type'::regclass, t.oid) IN (SELECT classid, objid FROM owned)
+  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  AND NOT EXISTS (SELECT 1 FROM pg_proc p WHERE p.pronamespace = n.oid
+    AND p.proowner NOT IN (SELECT oid FROM trusted)
+    AND ('pg_proc'::regclass, p.oid) NOT IN (SELECT classid, objid FROM owned))
+  AND NOT EXISTS (SELECT 1 FROM pg_operator o WHERE o.oprnamespace = n.oid
+    AND o.oprowner NOT IN (SELECT oid FROM trusted)
+    AND ('pg_operator'::regclass, o.oid) NOT IN (SELECT classid, objid FROM owned))
+ORDER BY 1
+"""
+"""Schemas with types of extensions (citext, hstore), whose operators are found by the search
+path alone. One in which another role than a superuser has put functions or operators is none
+of them: they could take the place of those of ``pg_catalog``."""
+
+
+def _admit_extensions(con: Any) -> None:
+    """Let operators of extension types mean what they do in the database."""
+    found = con.execute(_EXTENSIONS.encode()).fetchall()
+    if found:
+        names = ", ".join('"' + str(row[0]).replace('"', '""') + '"' for row in found)
+        con.execute(f"SET search_path = pg_catalog, {names}".encode())
 
 
 def _texts_only(con: Any) -> None:

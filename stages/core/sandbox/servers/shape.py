@@ -17,6 +17,8 @@ SORTED_ROWS = 1_000_000
 """Rows of a table without a key up to which all of it is sorted to answer a plain read."""
 UNORDERED = "rows come in no fixed order: the table is large and has no primary key"
 
+ROLLED_UP = "rows come in the server's own order, which WITH ROLLUP does not let be set"
+
 
 @dataclass(frozen=True)
 class Shaped:
@@ -43,7 +45,9 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) 
         query = exp.select("*").from_(query)
     note = ""
     order = query.args.get("order")
-    if order is not None:
+    if dialect == "mysql" and _rolled_up(query):
+        note = "" if order is not None else ROLLED_UP
+    elif order is not None:
         for position in positions:
             order.append("expressions", _sorted(exp.Literal.number(position), dialect))
     elif plain(query) and checked.tables:
@@ -53,6 +57,12 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) 
     if query.args.get("limit") is None:
         query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
     return Shaped(query, note)
+
+
+def _rolled_up(query: exp.Query) -> bool:
+    """Whether sums of groups are asked for, beside which MariaDB takes no ORDER BY."""
+    group = query.args.get("group")
+    return group is not None and any(group.args.get(key) for key in ("rollup", "cube"))
 
 
 def _by_key(query: exp.Query, table: Table, positions: Sequence[int], dialect: str) -> str:
