@@ -10,6 +10,7 @@ import pytest
 from stages.core.judge import expand, index, judge, store
 from stages.core.judge.question import read
 
+from .test_judge_keys import table
 from .test_judge_rank import SCHOOL, ask
 
 
@@ -55,3 +56,15 @@ def test_memory_is_flat_over_many_questions(monkeypatch: pytest.MonkeyPatch) -> 
         assert grown < 300 * 200
     finally:
         tracemalloc.stop()
+
+
+def test_ten_thousand_tables_that_nothing_speaks_for_are_left() -> None:
+    others = [table(f"tbl_{at}", f"col_{at}", f"val_{at % 31}") for at in range(10_000)]
+    asked_of = [table("salaries", "emp_id", "salary", "region"), *others]
+    found = judge(ask("What is the total salary per region?"), asked_of, columns=False)
+    assert [ranked.name for ranked in found.tables if ranked.keep] == ["salaries"]
+
+
+def test_where_nothing_speaks_for_any_of_many_all_are_kept() -> None:
+    many = [table(f"tbl_{at}", f"col_{at}") for at in range(5_000)]
+    assert all(ranked.keep for ranked in judge(ask("¿Qué hora es?"), many, columns=False).tables)

@@ -16,6 +16,9 @@ from stages.core.judge.postings import Floats, Ints
 
 #: Limits where no model was trained: recall first.
 _TABLES, _COLUMNS = 0.02, 0.0
+#: Tables needed, all together, that no word of the question speaks for, where one speaks for the
+#: best: a chance each that was learnt on hundreds of tables would keep every one of ten thousand.
+UNTOLD = 3.0
 
 
 def keep(
@@ -41,9 +44,12 @@ def keep(
     number = len(scores) if counts is None else max(round(float(counts.sum())), 1)
     limit = 0.0 if recall >= 1.0 else min(table_limit(recall, number), float(scores.max()))
     kept: NDArray[np.bool_] = scores >= limit
-    if told is not None and recall > 0 and not told[scores == scores.max()].any():
-        kept |= ~told
-    return kept
+    if told is None or recall <= 0 or recall >= 1:
+        return kept
+    if not told[scores == scores.max()].any():
+        return kept | ~told
+    others = ~told if counts is None else counts[~told]
+    return kept & (told | (UNTOLD / max(float(others.sum()), 1.0) >= limit))
 
 
 def by_time(kept: NDArray[np.bool_], when: Floats, family: Ints) -> NDArray[np.bool_]:
