@@ -8,7 +8,7 @@ from sqlglot import exp
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names
-from stages.core.sandbox.servers import gate, route, shape
+from stages.core.sandbox.servers import cells, gate, route, shape
 from tests.servers.test_attacks_servers import MYSQL, POSTGRES
 
 
@@ -186,3 +186,49 @@ def test_a_column_called_user_is_no_question_about_the_role():
 
 def test_a_text_that_says_today_stays_a_text():
     assert "'today'" in sent("SELECT id FROM customers WHERE id = 'today'")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeat('x', 1000000000)",
+        "SELECT repeat(repeat('x', 100000), 100000)",
+        "SELECT length(repeat('x', 1000 * 1000000))",
+        "SELECT lpad('x', 1000000001)",
+        "SELECT rpad(id, 2e9, 'y') FROM customers",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_figures_that_fill_a_server_are_refused(sql, dialect):
+    with pytest.raises(SqlLimit, match="refused"):
+        sent(sql, dialect)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT array_fill(1, ARRAY[1000000000])",
+        "SELECT format('%1000000000s', 'x')",
+        "SELECT format('%*s', 1000000000, 'x')",
+        "SELECT * FROM generate_series(1, 1000000000)",
+    ],
+)
+def test_figures_of_postgres_that_fill_a_server_are_refused(sql):
+    with pytest.raises(SqlLimit, match="refused"):
+        sent(sql)
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT repeat('x', 100)", "SELECT lpad(id, 10, '0') FROM customers",
+            "SELECT * FROM generate_series(2000, 2026)"]
+)  # fmt: skip
+def test_small_figures_are_sent(sql):
+    assert sent(sql)
+
+
+def test_no_row_and_no_batch_passes_the_memory_of_a_statement():
+    limits = Limits(cell=1_000_000_000, memory=64)
+    for columns in (1, 10, 1600):
+        row = cells.room(limits, columns) * columns * 16
+        assert row * cells.batch(limits, columns) <= 64 * 1024**2
+    assert (cells.room(Limits(), 10), cells.batch(Limits(), 10)) == (200, cells.BATCH)

@@ -285,3 +285,30 @@ def test_a_connection_that_broke_is_made_again(shop_server, open_database):
     with pytest.raises(SqlUnavailable):
         database.query("SELECT 1")
     assert database.query("SELECT 1").rows == ((1,),)
+
+
+def test_a_session_is_cut_down_at_its_start(shop_server, open_database):
+    database = open_database(shop_server, memory=128)
+    database.query("SELECT 1")
+    (engine,) = database._servers.values()
+    con = engine._session.connection()
+    with con.cursor() as cursor:
+        if shop_server.kind == "postgresql":
+            names = (
+                "lock_timeout",
+                "idle_in_transaction_session_timeout",
+                "search_path",
+                "temp_file_limit",
+            )
+            found = [cursor.execute(f"SHOW {name}").fetchone()[0] for name in names]
+            assert found == ["5s", "10min", "pg_catalog", "1GB"]
+        else:
+            cursor.execute("SELECT @@max_session_mem_used, @@lock_wait_timeout, @@tx_read_only")
+            assert [int(value) for value in cursor.fetchone()] == [128 * 1024**2, 5, 1]
+
+
+def test_a_huge_cell_is_cut_before_it_is_read(shop_server, open_database):
+    database = open_database(shop_server, cell=1_000_000_000, memory=64)
+    (row,) = database.query("SELECT repeat('x', 900000) AS a, repeat('y', 10) AS b").rows
+    assert row[1] == "y" * 10
+    assert len(row[0]) <= 900_000

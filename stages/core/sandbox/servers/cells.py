@@ -12,6 +12,23 @@ WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UBIGINT", "UINTEGER", "USM
 REAL = ("DOUBLE", "FLOAT")
 
 
+BATCH = 200
+"""Rows that are asked for at once, at most."""
+_COPIES = 16
+"""Bytes that a character may take while it is read: on the wire, decoded, and in a row."""
+
+
+def room(limits: Limits, columns: int) -> int:
+    """Characters of a cell, so that one row never passes the memory of the statement."""
+    return max(1, min(limits.cell, limits.memory * 1024**2 // (_COPIES * max(columns, 1))))
+
+
+def batch(limits: Limits, columns: int) -> int:
+    """Rows to ask for at once, so that they never pass the memory of the statement."""
+    row = _COPIES * max(columns, 1) * room(limits, columns)
+    return max(1, min(BATCH, limits.memory * 1024**2 // row))
+
+
 def cell(value: Any, kind: str) -> Any:
     """A cell that came as text, as the value of its type; what is no number stays text."""
     if value is None or not isinstance(value, str):

@@ -22,7 +22,7 @@ from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.grammar import Functions
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, fold, hidden, seen, shown
-from stages.core.sandbox.servers import moving, whole_rows
+from stages.core.sandbox.servers import moving, sizes, whole_rows
 from stages.core.sandbox.tables import Resolver
 
 _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
@@ -138,6 +138,7 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
         moving.refuse_clock_texts(query)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
+    sizes.refuse_large(query)
     resolver = _Resolver(names, dialect)
     resolver.resolve(query)
     if resolver.references > limits.tables:

@@ -6,7 +6,7 @@ not stop, and cuts the line after that. The driver sends one statement at a time
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from sqlglot import exp
@@ -18,7 +18,7 @@ from stages.core.sandbox.engine import ANSWER_CUT
 from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.normal import written
-from stages.core.sandbox.servers.cells import taken
+from stages.core.sandbox.servers.cells import room, taken
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import shaped, wrapped
 
@@ -69,13 +69,14 @@ class MysqlEngine:
         with self._session.watched() as con:
             names, types = _described(con, checked)
             shape = shaped(checked, range(1, len(names) + 1), rows + 1, DIALECT)
-            cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
+            width = room(self.limits, len(types))
+            cells = [_cell(f"c{at}", kind, width) for at, kind in enumerate(types, 1)]
             types = [kind.partition(" ")[0] if kind in _MARKED else kind for kind in types]
             sql = wrapped(shape.query, cells, rows + 1, DIALECT)
             with closing(con.cursor(SSCursor)) as cursor:
                 cursor.execute("START TRANSACTION READ ONLY")
                 cursor.execute(sql)
-                texts = ([_text(value, self.limits.cell) for value in row] for row in cursor)
+                texts = ([_text(value, width) for value in row] for row in cursor)
                 found, more, cut = taken(texts, types, rows, self.limits)
             with con.cursor() as cursor:
                 cursor.execute("ROLLBACK")
@@ -98,6 +99,21 @@ class MysqlEngine:
             cursor.execute(SESSION)
             cursor.execute("SET SESSION TRANSACTION READ ONLY")
             cursor.execute(time_limit(version, self.limits.seconds))
+            for setting in _bounds(self.limits):
+                with suppress(Exception):  # each server has some of them
+                    cursor.execute(setting)
+
+
+def _bounds(limits: Limits) -> list[str]:
+    """What a session may hold and wait for, as far as the server lets the role say so."""
+    room = limits.memory * 1024**2
+    return [
+        f"SET SESSION max_session_mem_used = {room}",
+        f"SET SESSION connection_memory_limit = {room}",
+        "SET SESSION lock_wait_timeout = 5, SESSION innodb_lock_wait_timeout = 5",
+        "SET SESSION idle_transaction_timeout = 600",
+        "SET SESSION wait_timeout = 3600",
+    ]
 
 
 _MARKED = ("VARCHAR bits", "VARCHAR shape", "VARCHAR time")

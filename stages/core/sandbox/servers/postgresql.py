@@ -7,6 +7,7 @@ statement, so what would pass the gate by mistake still cannot commit or run twi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from stages.core.catalog.servers.address import Address
@@ -16,12 +17,11 @@ from stages.core.sandbox.engine import ANSWER_CUT
 from stages.core.sandbox.gate import Checked
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.normal import written
-from stages.core.sandbox.servers.cells import taken
+from stages.core.sandbox.servers.cells import batch, room, taken
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import shaped, wrapped
 
 DIALECT = "postgres"
-BATCH = 200
 _UNSORTED = frozenset(
     {
         *(114, 142, 600, 601, 602, 603, 604, 628, 718, 1033, 4072),  # json, xml, shapes, ACL, paths
@@ -88,13 +88,14 @@ class PostgresEngine:
             names, types, codes = _described(con, checked)
             positions = [at for at, code in enumerate(codes, 1) if code not in _UNSORTED]
             shape = shaped(checked, positions, rows + 1, DIALECT)
-            cells = [_cell(f"c{at}", kind, self.limits.cell) for at, kind in enumerate(types, 1)]
+            width = room(self.limits, len(types))
+            cells = [_cell(f"c{at}", kind, width) for at, kind in enumerate(types, 1)]
             sql = wrapped(shape.query, cells, rows + 1, DIALECT)
             with con.cursor("winnow_rows") as cursor:
-                cursor.itersize = BATCH
+                cursor.itersize = batch(self.limits, len(types))
                 cursor.execute(sql.encode())
                 found, more, cut = taken(cursor, types, rows, self.limits)
-        found = [_bytes(row, types, self.limits.cell) for row in found]
+        found = [_bytes(row, types, width) for row in found]
         told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
         return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
 
@@ -110,7 +111,9 @@ class PostgresEngine:
         con.autocommit = True
         con.execute(SESSION.encode())
         con.execute(f"SET statement_timeout = {int(self.limits.seconds * 1000)}".encode())
-        con.execute(b"SET idle_in_transaction_session_timeout = 600000")
+        for setting in _bounds(self.limits):
+            with suppress(Exception):  # older servers have not all, and some are for superusers
+                con.execute(setting.encode())
         _admit_extensions(con)
         con.read_only = True
         con.prepare_threshold = None
@@ -142,6 +145,19 @@ def _admit_extensions(con: Any) -> None:
     if found:
         names = ", ".join('"' + str(row[0]).replace('"', '""') + '"' for row in found)
         con.execute(f"SET search_path = pg_catalog, {names}".encode())
+
+
+def _bounds(limits: Limits) -> list[str]:
+    """What a session may hold and wait for, as far as the server lets the role say so."""
+    return [
+        "SET idle_in_transaction_session_timeout = 600000",
+        "SET idle_session_timeout = 3600000",
+        "SET lock_timeout = 5000",
+        "SET max_parallel_workers_per_gather = 0",
+        "SET jit = off",
+        f"SET work_mem = '{max(limits.memory // 16, 4)}MB'",
+        f"SET temp_file_limit = '{limits.memory * 8}MB'",
+    ]
 
 
 def _texts_only(con: Any) -> None:
