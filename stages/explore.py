@@ -91,11 +91,9 @@ async def explore(
         return _section(observer.judgments(told), [], meta)
     from stages.core.linking.exploring import Terms, prompt_hash
 
-    excerpts = Excerpts(knowledge_chars, video_chars)
-    terms = Terms(tongue, rounds, timeout, max_tokens, excerpts)
+    terms = Terms(tongue, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars))
     work = _Work(model, database, task, terms, observer, told)
-    chosen = {table["name"]: table for table in tables if table["name"] in kept}
-    found = await work.all([(chosen[name], columns) for name, columns in kept.items()])
+    found = await work.all(_in_order(kept, tables))
     notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
     return _section(made, notes, meta | _asked(terms) | {"prompt": prompt_hash(tongue)})
@@ -114,6 +112,14 @@ def _candidates(task: Task, tables: Sequence[Table]) -> dict[str, list[str]]:
     known = {table["name"] for table in tables}
     kept = (section(task, "prune") or {}).get("kept", {})
     return {name: kept[name] for name in sorted(kept) if name in known}
+
+
+def _in_order(
+    kept: Mapping[str, Sequence[str]], tables: Sequence[Table]
+) -> list[tuple[Table, Sequence[str]]]:
+    """The candidate tables with the columns that were kept of each."""
+    by_name = {table["name"]: table for table in tables}
+    return [(by_name[name], columns) for name, columns in kept.items()]
 
 
 def _sources(task: Task) -> list[str]:

@@ -81,8 +81,7 @@ async def prune(
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
     ordered = sorted(tables, key=lambda table: table["name"])
-    judged = _judged(task, ordered)
-    guarded = Protected(judged, ordered)
+    guarded = Protected(_judged(task, ordered), ordered)
     excerpts = Excerpts(knowledge_chars, video_chars)
     terms = Terms(samples, min_tokens, max_tokens, timeout, excerpts)
     if model is None:
@@ -98,10 +97,14 @@ async def prune(
     used = [*TASK_INPUTS, "pin", "tables", "plan"]
     used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
     used += ["prepare"] if model is not None else []
-    differing = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
-    differing |= excerpts.differing
-    meta = {"from": used, **found.meta, **({"options": differing} if differing else {})}
-    return made | {"meta": meta}
+    return made | {"meta": {"from": used, **found.meta, **_differing(options, excerpts)}}
+
+
+def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, Any]:
+    """``options`` for ``meta``, with what is not at its default; empty where all is."""
+    given = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
+    given |= excerpts.differing
+    return {"options": given} if given else {}
 
 
 @dataclass(frozen=True)
