@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stages.core.catalog import partitions
 from stages.core.catalog.build import ScanResult, Unnamed, build, stamped
 from stages.core.catalog.discover import (
     NO_TARGETS,
@@ -170,7 +171,7 @@ def _read(jobs: Sequence[Job]) -> Iterator[Result]:
 
 def _unnamed(item: Found, raw: RawTable) -> Unnamed:
     origin = Origin(item.path, item.module.KIND, raw.name, item.several or raw.inner is not None)
-    return Unnamed(origin, raw, item.full.stat().st_size, marked(item.full))
+    return Unnamed(origin, raw, partitions.size(item.full), marked(item.full))
 
 
 def _raws(job: Job) -> Result:

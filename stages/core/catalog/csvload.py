@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog import recode, sampling
-from stages.core.catalog.dialect import Dialect
+from stages.core.catalog.dialect import NULL, Dialect, with_nulls
 from stages.core.catalog.grid import header_mark
 from stages.core.catalog.sqltext import Style, create, lasting, quote, text
 from stages.core.errors import SourceError
@@ -151,7 +151,7 @@ def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int
     return (
         f"read_csv({text(str(path))}, auto_detect=false, columns={{{columns}}}, "
         f"delim={text(reader['delimiter'])}, quote='\"', escape='\"', "
-        f"header={str(reader['header']).lower()}, strict_mode=true, max_line_size={longest}, "
+        f"header={str(reader['header']).lower()}, strict_mode=true, nullstr=['', {text(NULL)}], max_line_size={longest}, "
         f"buffer_size={longest * 16}, compression='{packed}')"
     )
 
@@ -171,7 +171,7 @@ def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
             if skip:
                 skip -= 1
                 continue
-            yield record
+            yield with_nulls([record])[0] if NULL in record else record
     except (OSError, EOFError, csv.Error) as error:
         raise sampling.unreadable(path, error) from error
 

@@ -18,6 +18,8 @@ from typing import Any
 NONE = "\x1f"
 """Stands for no delimiter: a file of one column."""
 DELIMITERS = ",\t;|^~\x01"
+NULL = "\\N"
+"""What MySQL, PostgreSQL and Hive write for null; as a whole cell it is nothing else."""
 FIRST, SECOND = 1 << 13, 1 << 18
 """Characters that a first look and a second one are at."""
 _ROWS = 100
@@ -122,6 +124,11 @@ class Dialect:
     def record(self) -> dict[str, Any]:
         """The dialect as JSON values, for a table line's reader."""
         return asdict(self)
+
+
+def with_nulls(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The records with empty cells where `NULL` stands."""
+    return [["" if cell == NULL else cell for cell in row] for row in rows]
 
 
 def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from stages.core.catalog import sources
+from stages.core.catalog import partitions, sources
 from stages.core.catalog.prepared import MARK_FILE
 from stages.core.errors import SourceError
 from stages.core.line_files import PART, Targets, holds_lines
@@ -178,7 +178,10 @@ class _Walker:
         if len(folder.parts) - len(self.root.parts) > DEEPEST:
             self.found.skip(self.relative(folder), f"more than {DEEPEST} folders deep")
             return
+        members = self.parts(folder)
         for path in self.entries(folder):
+            if path.name in members:
+                continue
             name = self.relative(path)
             if not printable(name):
                 self.found.skip(name.encode("utf-8", "replace").decode(), "its name is not UTF-8")
@@ -187,6 +190,16 @@ class _Walker:
                     self.found.skip(name, "hidden")
             else:
                 self.entry(path, name)
+
+    def parts(self, folder: Path) -> set[str]:
+        """Names in a folder that are parts of one table, which is listed as such."""
+        found, name = partitions.members(folder), self.relative(folder)
+        if not found or not printable(name) or not self.chosen(name):
+            return set()
+        if any(not printable(part.path.name) for part in partitions.parts(folder)):
+            return set()
+        self.found.data.append(Found(name, folder, module_of("parts")))
+        return found
 
     def entries(self, folder: Path) -> list[Path]:
         try:
@@ -287,9 +300,12 @@ def printable(name: str) -> bool:
 
 
 def inside(root: Path, path: Path) -> bool:
-    """Whether ``path``, all links followed, is a plain file within ``root``."""
+    """Whether ``path``, all links followed, is a plain file within ``root``, or a folder that
+    is one table."""
     real = Path(os.path.realpath(path))
-    return real.is_file() and real.is_relative_to(os.path.realpath(root))
+    return (real.is_file() or bool(partitions.members(real))) and real.is_relative_to(
+        os.path.realpath(root)
+    )
 
 
 def _may_be_lines(path: Path) -> bool:

@@ -80,6 +80,7 @@ def table(first: Row, body: list[Row], more: Sequence[Row], width: int) -> Grid:
 
 
 def filled(row: Row) -> int:
+    """Cells of a record that are not blank."""
     return sum(1 for cell in row if cell.strip())
 
 

@@ -23,14 +23,19 @@ _UNIT = re.compile(
 _NULL = re.compile(r"[-–—?.]+|n/?a|#n/?a|nan|null|none|nil|unknown|missing|tbd", re.IGNORECASE)
 
 
-def build(head: Sequence[Row], more: Sequence[Row] = (), gap: int = 0) -> Grid:
+def build(
+    head: Sequence[Row], more: Sequence[Row] = (), gap: int = 0, given: bool | None = None
+) -> Grid:
     """A table from the first records of a file and whole records from further on.
 
     Args:
         head: Records from the start of the file on; at least one.
         more: Records from its middle and tail, of which those as wide as the table count.
+        given: Whether there is a header, where that is known.
         gap: Records above the first blank line; 0 where there is none near.
     """
+    if given is not None:
+        return _as_told(head, more, given)
     named = int(len(head) > 1 and head[0][0].strip().lower()[:4] == "sep=")
     skip = named + _titles(head[named:])
     skip += _low_header(head[skip:], gap - skip if gap > skip else 0)
@@ -66,6 +71,15 @@ def build(head: Sequence[Row], more: Sequence[Row] = (), gap: int = 0) -> Grid:
     grid.skip = skip
     warnings += separators.settle(grid.names, grid.types, grid.values)
     grid.warnings[:0] = warnings
+    return grid
+
+
+def _as_told(head: Sequence[Row], more: Sequence[Row], header: bool) -> Grid:
+    """The table where it is known whether its first record is a header."""
+    first, rows = (head[0], list(head[1:])) if header else ([], list(head))
+    grid = table(first, rows, more, mode(head))
+    grid.header = header
+    grid.warnings += separators.settle(grid.names, grid.types, grid.values)
     return grid
 
 

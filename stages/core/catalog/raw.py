@@ -44,6 +44,7 @@ class ScanOptions:
         exact: Count all rows, even where that means reading the whole file.
         encoding: Encoding of text files; None where the source finds out.
         values: Whether any values are shown; False leaves sample and examples out.
+        header: Whether text files have a header; None where a source finds out.
         dialect: SQL dialect of DDL text; None where it is to be found out.
         cache: Whether what was read of an unchanged file the last time may stand for it.
         hide: Patterns (``fnmatch``, without regard to case, against ``column`` and
@@ -61,6 +62,7 @@ class ScanOptions:
     show_secrets: bool = False
     dialect: str | None = None
     cache: bool = False
+    header: bool | None = None
 
 
 def unknown_rows() -> Rows:

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from stages import __version__
+from stages.core.catalog import partitions
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.errors import UsageError
 from stages.core.paths import cache_dir
@@ -68,6 +69,8 @@ def stamp(path: Path, kind: str, options: ScanOptions) -> Stamp | None:
         return None
     parts: list[Any] = [_how(options), kind, os.path.abspath(path), *_state(info)]
     newest = max(info.st_mtime_ns, info.st_ctime_ns)
+    if kind == "parts":
+        parts += partitions.state(path)
     if kind in ("sqlite", "duckdb"):
         for suffix in SIDE_FILES:
             with suppress(OSError):

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stages.core.catalog import partitions
 from stages.core.errors import (
     SqlError,
     SqlFailed,
@@ -128,7 +129,7 @@ class Store:
         """The file of the table where it is there already; nothing is loaded."""
         try:
             path = self._source(table)
-            if path.stat().st_size > self.limits.materialise:
+            if partitions.size(path) > self.limits.materialise:
                 return None
             stem, version = self._key(path, table)
         except (SqlError, OSError):
@@ -177,7 +178,7 @@ class Store:
 
     def _sample_only(self, path: Path, table: Table) -> bool:
         """Whether the source is too large; noted where a sample is wanted, else refused."""
-        size, name = path.stat().st_size, shown(table["name"])
+        size, name = partitions.size(path), shown(table["name"])
         if size <= self.limits.materialise:
             return False
         told = f"{name} is too large to load ({_size(size)}, the limit is {_size(self.limits.materialise)})"
@@ -191,16 +192,13 @@ class Store:
         """What names the file: the table it is of, and the state it is of and how it is read."""
         import duckdb
 
-        stat = path.stat()
         source = table.get("source", {"kind": ""})
         place = [str(path.resolve()), source.get("table")]
         columns = [[column["name"], column["type"]] for column in table["columns"]]
         state = [
             LAYOUT,
             duckdb.__version__,
-            stat.st_size,
-            stat.st_mtime_ns,
-            stat.st_ino,
+            *partitions.state(path),
         ]
         reading = [source["kind"], source.get("reader"), columns]
         return f"{_hash(place)[:20]}-", f"{_hash(state)[:16]}-{_hash(reading)[:16]}"

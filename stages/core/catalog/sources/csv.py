@@ -58,7 +58,9 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     if not head:
         raise SourceError("the file holds no cells", place=path.name, hint="leave it out")
     more = _further(sample, found, how)
-    table = headers.build(head, more, _gap(how, text))
+    if dialect.NULL in text:
+        head, more = dialect.with_nulls(head), dialect.with_nulls(more)
+    table = headers.build(head, more, _gap(how, text), options.header)
     if table.header:
         table.mark = grid.header_mark(head[table.skip], len(table.names))
     table.ragged = table.ragged or text[0] in "\r\n"  # DuckDB takes a blank line for the header
