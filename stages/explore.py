@@ -75,13 +75,9 @@ async def explore(
     Raises:
         DataError: The task has no question.
     """
-    question = task.get("question", "")
-    if not question.strip():
-        hint = 'add a "question" to the task line'
-        raise DataError("the task has no question", place=task["task_id"], hint=hint)
     from stages.core.linking.observing import Observer
 
-    tongue, kept = choose(lang, question), _candidates(task, tables)
+    tongue, kept = choose(lang, _question(task)), _candidates(task, tables)
     observer = Observer(task, tables, kept, database, tongue)
     told = _told(progress, len(kept))
     if database is not None:
@@ -97,6 +93,14 @@ async def explore(
     notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
     return _section(made, notes, meta | _asked(terms) | {"prompt": prompt_hash(tongue)})
+
+
+def _question(task: Task) -> str:
+    question: str = task.get("question", "")
+    if not question.strip():
+        hint = 'add a "question" to the task line'
+        raise DataError("the task has no question", place=task["task_id"], hint=hint)
+    return question
 
 
 def _asked(terms: Terms) -> dict[str, Any]:
