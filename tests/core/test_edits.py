@@ -48,7 +48,6 @@ KEYS: list[tuple[str, Edit, str]] = [
     ("task", lambda r: r.update(knowlege="x"), "did you mean knowledge?"),
     ("task", lambda r: r["vote"].update(relevant=["a"]), "did you mean vote.relevant_tables?"),
     ("task", lambda r: r["collapse"].update(full=["a"]), "did you mean collapse.shown.full?"),
-    ("task", lambda r: r["collapse"]["shown"].update(hidden=["a"]), "collapse.shown has"),
     ("table", lambda r: r.update(descripton="x"), "did you mean description?"),
     ("table", lambda r: r.update(alwaysKeep=True), "did you mean always_keep?"),
     ("table", lambda r: r.update(foreign_key=[]), "did you mean foreign_keys?"),
@@ -62,6 +61,14 @@ def test_a_key_that_nothing_reads_is_told_with_the_nearest_that_is(
     judged: bytes, kind: str, edit: Edit, words: str
 ) -> None:
     told(edited(judged, kind, edit, "company_profile" if kind == "table" else ""), words)
+
+
+def test_a_key_where_only_ours_can_stand_is_told_and_breaks_the_section(judged: bytes) -> None:
+    lines = edited(judged, "task", lambda r: r["collapse"]["shown"].update(hidden=["a"]))
+    for command in ("describe", "show"):
+        done = run(command, stdin=lines)
+        assert (done.status, "Traceback" in done.err) == (1, False)
+        assert "collapse.shown has full and names and line" in done.err
 
 
 def test_keys_of_a_users_own_pass_in_silence(judged: bytes) -> None:
