@@ -124,7 +124,10 @@ class Data:
             return found
         if self.ways.dry:
             return Tried(text, Result((), (), (), 0))
-        made = self._run(sql, text, tables, "duckdb" if touches is not None else self._source)
+        if touches is not None:
+            made = self._run(*self._own(sql, touches), text, tables)
+        else:
+            made = self._run(sql, self._source, text, tables)
         if self.ways.kept is not None and state is not None:
             self.ways.kept.put(key, state, made)
         return made
@@ -268,7 +271,18 @@ class Data:
         found = check(tree if about is None else about)
         return (sql if kind else _plain(found.tree, own)), found.tables
 
-    def _run(self, sql: str, text: str, tables: Sequence[Table], dialect: str | None) -> Tried:
+    def _own(self, sql: str, touches: Sequence[Table]) -> tuple[str, str | None]:
+        """A statement of our own and its dialect: what it calls has the same meaning on servers,
+        so that it is written anew for the one that holds its tables."""
+        urls = {table.get("source", {}).get("url", "") for table in touches}
+        if urls == {""} or len(urls) != 1:
+            return sql, "duckdb"
+        from stages.core.sandbox import grammar, servers
+
+        own = servers.dialect_of(urls.pop())
+        return grammar.parse(sql, "duckdb").sql(dialect=own), None
+
+    def _run(self, sql: str, dialect: str | None, text: str, tables: Sequence[Table]) -> Tried:
         """Run the statement as it came: the sandbox mends it the same way, and says so."""
         try:
             near = [table["name"] for table in tables]
