@@ -6,9 +6,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from stages.core.catalog import ScanOptions, scan_files, scan_root
+from stages.core.catalog.hiding import hidden_columns
+from stages.core.catalog.raw import RawTable
 from stages.core.catalog.secrets import secrecy
 from tests.tools import run
 
@@ -125,3 +128,37 @@ def test_a_folder_is_scanned_the_same_twice(tmp_path: Path) -> None:
     database(tmp_path / "u.db", USERS + VIEWS[0][0])
     options = ScanOptions(cache=True)
     assert scan_root(tmp_path, options).tables == scan_root(tmp_path, options).tables
+
+
+def test_views_of_duckdb_files(tmp_path: Path) -> None:
+    path = tmp_path / "d.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "CREATE SCHEMA s; CREATE TABLE s.users AS SELECT 1 AS id, 'hunter2secret' AS password"
+        )
+        con.execute(
+            "CREATE VIEW v AS SELECT id, password AS pw FROM s.users; CREATE VIEW w AS FROM main.v"
+        )
+    tables = {table["name"]: table for table in scan_files([path]).tables}
+    assert "hunter2" not in str(tables)
+    for name in ("v", "w"):
+        assert [c["name"] for c in tables[name]["columns"] if c.get("hidden")] == ["pw"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("postgres", "SELECT u.id, u.password AS pw FROM shop.users u"),
+        ("mysql", "select `shop`.`users`.`id` AS `id`,`shop`.`users`.`password` AS `pw` from `shop`.`users`"),
+    ],
+)  # fmt: skip
+def test_views_of_servers(dialect: str, query: str) -> None:
+    users = RawTable(
+        "users", [{"name": "id", "type": "BIGINT"}, {"name": "password", "type": "VARCHAR"}]
+    )
+    view = RawTable(
+        "v", [{"name": "id", "type": "BIGINT"}, {"name": "pw", "type": "VARCHAR"}], view=True
+    )
+    view.query, view.query_dialect = query, dialect
+    tables = [(("shop", "users"), "users", users), (("other", "v"), "v", view)]
+    assert [made.whole for made in hidden_columns(tables, ScanOptions())] == [{"password"}, {"pw"}]

@@ -35,10 +35,8 @@ def passed_on(
         columns: All tables' columns by place.
         secret: Columns to look for, by the place of their table.
     """
-    near = {table: names for (source, table), names in secret.items() if source == place[0]}
-    far = {fold(f"{source}.{table}"): names for (source, table), names in secret.items()}
     words = set(re.findall(r"\w+", fold(view.query)))
-    if not any(words.issuperset(re.findall(r"\w+", table)) for table in (*near, *far)):
+    if not any(words.issuperset(re.findall(r"\w+", table)) for _, table in secret):
         return set()
     names = [column["name"] for column in view.columns]
     try:
@@ -50,17 +48,14 @@ def passed_on(
     return {
         name
         for name, reads in zip(names, outputs, strict=True)
-        if any(
-            column in map(fold, near.get(table, ())) or column in map(fold, far.get(table, ()))
-            for table, column in reads
-        )
+        if any(column in map(fold, secret.get(other, ())) for other, column in reads)
     }
 
 
 def _sources(
     view: RawTable, source: str, columns: Mapping[Place, Sequence[str]]
-) -> list[set[tuple[str, str]]]:
-    """For each column of the view, the folded tables and columns that it is made of."""
+) -> list[set[tuple[Place, str]]]:
+    """For each column of the view, the tables and folded columns that it is made of."""
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     dialect = view.query_dialect
     tree = sqlglot.parse_one(view.query, read=dialect)
@@ -69,17 +64,21 @@ def _sources(
         raise ValueError("no query in it")
     query = query.copy()
     schema: dict[str, object] = {}
+    places: dict[str, Place] = {}
+    ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
-        given = columns.get((table.db or source, fold(table.name)))
-        given = given or columns.get((source, fold(table.name)))
-        key = fold(f"{table.db}.{table.name}" if table.db else table.name)
-        table.set("db", None)
-        table.set("catalog", None)
+        if fold(table.name) in ctes and not table.db:
+            continue
+        place = _place(table, source, columns)
+        key = f"t{len(places)}" if place else fold(table.name)
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
-        table.set("this", exp.to_identifier(key, quoted=True))
-        if given:
-            schema[key] = {fold(name): "text" for name in given}
+        table.set("db", None)
+        table.set("catalog", None)
+        if place:
+            places[key] = place
+            schema[key] = {fold(name): "text" for name in columns[place]}
+            table.set("this", exp.to_identifier(key, quoted=True))
     for column in query.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
@@ -93,7 +92,20 @@ def _sources(
     scope = build_scope(query)
     if scope is None or any(item.is_star for item in query.selects):
         raise ValueError("a star that cannot be expanded")
-    return [_reads(scope, at, frozenset()) for at in range(len(query.selects))]
+    outputs = [_reads(scope, at, frozenset()) for at in range(len(query.selects))]
+    return [
+        {(places[table], column) for table, column in reads if table in places} for reads in outputs
+    ]
+
+
+def _place(table: exp.Table, source: str, columns: Mapping[Place, Sequence[str]]) -> Place | None:
+    """The table that a name in the statement means; None where it is none of the catalog."""
+    name = fold(table.name)
+    within = fold(f"{table.db}.{table.name}")
+    for place in ((table.db, name), (source, within), (source, name)):
+        if place in columns:
+            return place
+    return None
 
 
 def _reads(scope: Scope, at: int, seen: frozenset[tuple[int, int]]) -> set[tuple[str, str]]:

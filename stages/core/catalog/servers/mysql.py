@@ -1,4 +1,4 @@
-"""MySQL and MariaDB: ``information_schema`` in five statements, whatever the number of tables."""
+"""MySQL and MariaDB: ``information_schema`` in six statements, whatever the number of tables."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ SELECT table_schema, table_name, column_name, data_type, column_type, is_nullabl
   column_comment, privileges, numeric_precision, numeric_scale
 FROM information_schema.columns WHERE {where} ORDER BY table_schema, table_name, ordinal_position
 """
+_VIEWS = """
+SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE {where}
+"""
+"""A definition is empty where the role may not see it."""
 _KEYS = """
 SELECT table_schema, table_name, constraint_name, column_name,
   referenced_table_schema, referenced_table_name, referenced_column_name
@@ -123,6 +127,10 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
         tables[schema, name] = Seen(schema, raw)
     _columns(con, tables, where, options.cell)
     _keys(con, tables, where)
+    for schema, name, query in _all(con, _VIEWS.format(where=where)):
+        if (schema, name) in tables:
+            raw = tables[schema, name].raw
+            raw.query, raw.query_dialect = query or "", "mysql"
     for seen in tables.values():
         if seen.raw.columns:
             found.tables.append(seen)

@@ -1,4 +1,4 @@
-"""PostgreSQL: its own tables in four statements, whatever their number."""
+"""PostgreSQL: its own tables in five statements, whatever their number."""
 
 from __future__ import annotations
 
@@ -58,6 +58,10 @@ JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem AN
 LEFT JOIN pg_description d
   ON d.objoid = a.attrelid AND d.objsubid = a.attnum AND d.classoid = 'pg_class'::regclass
 WHERE {_TAKEN} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum
+"""
+_VIEWS = f"""
+SELECT c.oid, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('v', 'm') AND {_TAKEN}
 """
 _KEYS = """
 SELECT k.conrelid, k.contype, k.conkey, k.confrelid, k.confkey FROM pg_constraint k
@@ -119,6 +123,9 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
             tables[oid] = seen
     names = _columns(con, tables, options.cell)
     _keys(con, tables, names)
+    for oid, query in con.execute(_VIEWS):
+        if oid in tables:
+            tables[oid].raw.query, tables[oid].raw.query_dialect = query or "", "postgres"
     found.tables = [seen for seen in tables.values() if _usable(found, seen)]
     found.warnings += [WRITES.format(what=what) for what in beyond_reading(con, "postgresql")]
     return found

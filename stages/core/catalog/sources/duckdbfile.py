@@ -46,6 +46,7 @@ class Entry:
     name: str
     view: bool
     comment: str
+    query: str = ""
     columns: list[Named] = field(default_factory=list)
     primary: list[str] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
@@ -110,11 +111,11 @@ def _check(path: Path) -> None:
 def _entries(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], Entry]:
     """All tables and views with their columns and keys, in five statements."""
     found = {
-        (schema, name): Entry(schema, name, view, comment or "")
-        for schema, name, view, comment in con.execute(
-            f"""SELECT schema_name, table_name, false, comment FROM duckdb_tables()
+        (schema, name): Entry(schema, name, view, comment or "", sql or "")
+        for schema, name, view, comment, sql in con.execute(
+            f"""SELECT schema_name, table_name, false, comment, NULL FROM duckdb_tables()
             WHERE database_name = '{ALIAS}' AND NOT internal
-            UNION ALL SELECT schema_name, view_name, true, comment FROM duckdb_views()
+            UNION ALL SELECT schema_name, view_name, true, comment, sql FROM duckdb_views()
             WHERE database_name = '{ALIAS}' AND NOT internal ORDER BY 1, 2"""
         ).fetchall()
     }
@@ -173,6 +174,8 @@ def _table(con: duckdb.DuckDBPyConnection, entry: Entry, options: ScanOptions) -
         [],
         inner=entry.spelling,
         view=entry.view,
+        query=entry.query,
+        query_dialect="duckdb",
         comment=entry.comment,
         primary_key=entry.primary,
         foreign_keys=entry.foreign,
