@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stages.core.counts import Count
 from stages.core.errors import DataError
 from stages.core.records import Table, Task
 from stages.core.schema import check
@@ -524,4 +525,4 @@ def test_builtin_judges_where_there_is_no_link_section() -> None:
 def test_the_summary_counts_always_keep_tables() -> None:
     made = run_builtin(TABLES, link=link(("company_profile", True, [])))
     assert STAGE.counts is not None
-    assert STAGE.summary.format(*STAGE.counts(made)) == "kept 2 of 4 tables"
+    assert STAGE.summary.format(*map(Count, STAGE.counts(made))) == "kept 2 of 4 tables"
