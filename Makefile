@@ -125,3 +125,4 @@ SECONDS_OF_FUZZ ?= 600
 
 fuzz: install
 	$(BIN)/python -m tests.damage --seconds $(SECONDS_OF_FUZZ)
+	$(BIN)/python -m tests.damage_files --seconds $(SECONDS_OF_FUZZ)

@@ -168,8 +168,9 @@ def _let_go(code: int) -> int:
     """Point stdout at nothing, so that the interpreter does not fail again on flushing it."""
     if sys.stdout is not None:
         with suppress(OSError, ValueError):
+            target = sys.stdout.fileno()  # none where stdout is no file of the system's
             devnull = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(devnull, sys.stdout.fileno())
+            os.dup2(devnull, target)
             os.close(devnull)
     return code
 

@@ -153,7 +153,7 @@ def run(command: Sequence[str], lines: bytes, folder: Path) -> Done:
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
     ):
-        verbose = [] if command[0] in ("show", "evaluate", "scaffold") else ["--verbose"]
+        verbose = [] if command[0] in ("show", "evaluate", "scaffold", "cache") else ["--verbose"]
         try:
             code = status([argv[0], *argv[1:], *verbose])
         except BaseException:
@@ -281,25 +281,30 @@ def trial(
     return [fault for fault in found if fault]
 
 
-def main() -> None:
-    """Look for faults for a while, and print them."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def options(about: str | None) -> argparse.Namespace:
+    """How long to look, from which seed, with how many damaged pieces at once."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--tasks", type=int, default=60)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Look for faults for a while, and print them."""
+    chosen = options(main.__doc__)
     chance, end, trials, seen = (
-        random.Random(options.seed),
-        time.monotonic() + options.seconds,
+        random.Random(chosen.seed),
+        time.monotonic() + chosen.seconds,
         0,
         set(),
     )
     base = sound(Path(tempfile.mkdtemp(prefix="winnow-damage-")))
-    print(f"seed {options.seed}, in {base.folder}")
+    print(f"seed {chosen.seed}, in {base.folder}")
     while time.monotonic() < end:
         trials += 1
         for command in COMMANDS:
-            for fault in trial(base, chance, [command], options.tasks):
+            for fault in trial(base, chance, [command], chosen.tasks):
                 last = [line for line in fault.splitlines() if line.strip()][-1]
                 if (command, last[:120]) not in seen:
                     seen.add((command, last[:120]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -304,3 +306,13 @@ def test_damaged_text_never_ends_in_a_traceback(text, data):
             text[:at] + data.draw(st.text("()'\"`[];,.<>\n\\$/* -", max_size=2)) + text[at + cut :]
         )
     ddl.read(text)
+
+
+@pytest.mark.parametrize(
+    "broken", ["ADD", "ADD COLUMN", "ADD (a INT, )", "ADD CONSTRAINT", "INHERIT"]
+)
+def test_a_statement_that_breaks_off_costs_no_table(broken: str, tmp_path: Path) -> None:
+    path = tmp_path / "shop.sql"
+    path.write_text(f"CREATE TABLE t (id INT);\nALTER TABLE t {broken};\nCREATE TABLE u (a INT);\n")
+    found = ddl.catalog_of(path, ScanOptions())
+    assert [table["name"] for table in found.tables] == ["t", "u"]

@@ -157,7 +157,9 @@ def _body(
 
 
 def _part(made: Clauses, part: list[Token]) -> None:
-    """A column or a constraint."""
+    """A column or a constraint; nothing where a statement breaks off before it."""
+    if not part:
+        return
     words = [token.upper for token in part]
     named = words[0] == "CONSTRAINT" and len(part) > 2
     if named:

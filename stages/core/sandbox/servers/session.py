@@ -36,6 +36,10 @@ IDLE = 30.0
 _STOPPED = frozenset({"57014", 1969, 3024, 1317})
 """Errors of a statement that was stopped: PostgreSQL's, MariaDB's, MySQL's, and both after KILL."""
 
+_LIMITS = frozenset({"53200", "53400", 1038, 1041, 1114, 3170, 4017})
+"""Errors of a statement that passed a limit of the server: PostgreSQL's memory and settings;
+MySQL's and MariaDB's memory, sorting, temporary tables and depth."""
+
 _STATES = ("08", "53100", "53300", "57P", "58")
 """SQLSTATE of PostgreSQL: connection, full disk, no place left, shutdown, the system's errors."""
 _NUMBERS = frozenset(
@@ -152,6 +156,11 @@ class Session:
             f"stopped after {self.limits.seconds:g} s", hint="ask for less, or for fewer joins"
         )
 
+    def too_large(self, words: str) -> SqlLimit:
+        """The statement passed a limit of the server, which says which."""
+        told = visible(self.where.scrubbed(words), 200)
+        return SqlLimit(f"passed a limit of the server: {told}", hint="ask for less")
+
     def _unavailable(self, error: Exception) -> SqlUnavailable:
         words = visible(self.where.scrubbed(_words(error)), 300)
         return SqlUnavailable(f"{self.where.safe}: {words}", hint="is the server well? run again")
@@ -162,6 +171,8 @@ class Session:
         if codes & _STOPPED:
             return self.too_slow()
         words = message or _words(error)
+        if codes & _LIMITS:
+            return self.too_large(words)
         found = _NO_COLUMN.search(words)
         if found:
             name = (found["a"] or found["b"] or found["c"]).rpartition(".")[2]
