@@ -204,12 +204,12 @@ def _named(log: Path) -> set[str]:
     """The requests that a log names."""
     import orjson
 
-    from stages.core.errors import DataError
+    from stages.core.errors import DataError, os_words
 
     try:
         return {str(orjson.loads(line)["request"]) for line in log.read_bytes().splitlines()}
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", place=str(log)) from None
+        raise DataError(f"cannot be read: {os_words(error)}", place=str(log)) from None
     except (orjson.JSONDecodeError, TypeError, KeyError):
         raise DataError("no file that --log wrote", place=str(log)) from None
 

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from stages.core import interrupts
-from stages.core.errors import UsageError, WinnowError
+from stages.core.errors import UsageError, WinnowError, os_words
 from stages.core.text import redact, visible
 
 LONGEST_LINE = 600
@@ -112,7 +112,7 @@ def usage(text: str) -> int:
 
 def os_message(problem: OSError) -> str:
     """The operating system's words for an error, and what to do where that is known."""
-    words = (problem.strerror or str(problem)).lower()
+    words = os_words(problem)
     hints = {
         errno.ENOSPC: "make room, or write elsewhere with -o",
         errno.ENOENT: "check the path",

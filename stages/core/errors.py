@@ -164,3 +164,8 @@ class SqlUnavailable(SqlError):
 
 class SqlLimit(SqlError):
     """The statement passed a limit: time, memory, length, table references."""
+
+
+def os_words(error: OSError) -> str:
+    """The operating system's words for an error, as they stand inside a message."""
+    return (error.strerror or str(error) or type(error).__name__).lower()

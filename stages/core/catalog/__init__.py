@@ -29,7 +29,7 @@ from stages.core.catalog.prepared import marked
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
-from stages.core.errors import SourceError
+from stages.core.errors import SourceError, os_words
 from stages.core.line_files import Targets
 from stages.core.records import Catalog, Table
 
@@ -71,9 +71,7 @@ def scan_root(
     try:
         os.scandir(path).close()
     except OSError as error:
-        raise SourceError(
-            f"cannot be listed: {(error.strerror or '').lower()}", place=str(folder)
-        ) from None
+        raise SourceError(f"cannot be listed: {os_words(error)}", place=str(folder)) from None
     place = locate(path)
     found = walk(place.root, place.top, include=include, exclude=exclude, targets=targets)
     texts, warnings = surroundings(place, path)
@@ -137,7 +135,7 @@ def _catalog(
         try:
             catalog["documents"].append(document(path, full, values=options.values))
         except OSError as error:
-            found.skip(path, f"cannot be read: {(error.strerror or '').lower()}")
+            found.skip(path, f"cannot be read: {os_words(error)}")
     catalog["skipped"] = sorted(found.skipped, key=lambda item: item["path"])
     if warnings:
         catalog["warnings"] = warnings

@@ -20,7 +20,7 @@ from stages.core.catalog.ddl_text import LONGEST, Statement, likely, statements
 from stages.core.catalog.encoding import detect
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.schemas import built, placed
-from stages.core.errors import DataError
+from stages.core.errors import DataError, os_words
 from stages.core.records import Catalog, Skipped
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
             )
         text, warning = decoded(path.read_bytes(), options.encoding)
     except OSError as error:
-        raise DataError(
-            f"cannot be read: {(error.strerror or '').lower()}", place=str(path)
-        ) from None
+        raise DataError(f"cannot be read: {os_words(error)}", place=str(path)) from None
     script = read(text, options.dialect)
     if not script.tables:
         reason = f": {script.skipped[0][1]}" if script.skipped else ""

@@ -21,7 +21,7 @@ from types import ModuleType
 
 from stages.core.catalog import partitions, sources
 from stages.core.catalog.prepared import MARK_FILE
-from stages.core.errors import SourceError
+from stages.core.errors import SourceError, os_words
 from stages.core.line_files import PART, Targets, holds_lines
 from stages.core.records import Skipped
 
@@ -317,7 +317,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _reason(error: OSError) -> str:
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"
+    return f"cannot be read: {os_words(error)}"
 
 
 def loose(

@@ -14,7 +14,7 @@ from stages.core.catalog.build import ScanResult, Unnamed, build, stamped
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.types import duckdb_type
-from stages.core.errors import DataError, LineError, SourceError
+from stages.core.errors import DataError, LineError, SourceError, os_words
 from stages.core.records import Catalog, Column, ForeignKey
 
 SUFFIXES = (".json", *ddl.SUFFIXES)
@@ -83,9 +83,7 @@ class SchemaFolder:
         try:
             record = orjson.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
         except OSError as error:
-            raise DataError(
-                f"cannot be read: {(error.strerror or '').lower()}", place=str(file)
-            ) from None
+            raise DataError(f"cannot be read: {os_words(error)}", place=str(file)) from None
         except ValueError as error:
             raise DataError(f"not JSON: {error}", place=str(file)) from None
         try:

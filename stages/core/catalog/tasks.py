@@ -19,7 +19,7 @@ from stages.core import schema
 from stages.core.catalog import video
 from stages.core.catalog.discover import inside
 from stages.core.catalog.documents import read_text
-from stages.core.errors import DataError, LineError
+from stages.core.errors import DataError, LineError, os_words
 from stages.core.lines import split
 from stages.core.records import Task
 
@@ -111,7 +111,7 @@ def surroundings(place: TaskRoot, folder: Path) -> tuple[dict[str, str], list[st
             try:
                 texts["knowledge"] = read_text(path)
             except OSError as error:
-                warnings.append(f"{KNOWLEDGE} cannot be read: {error.strerror}")
+                warnings.append(f"{KNOWLEDGE} cannot be read: {os_words(error)}")
     text, more = video.find([place.root] + ([folder] if folder != place.root else []))
     if text:
         texts["video"] = text

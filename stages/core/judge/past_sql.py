@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stages.core.errors import DataError
+from stages.core.errors import DataError, os_words
 from stages.core.judge.history import History
 from stages.core.lookup import canonical
 
@@ -52,7 +52,7 @@ def read_history(path: Path) -> History:
         with path.open("rb") as stream:
             raw = stream.read(LARGEST + 1)
     except OSError as error:
-        raise DataError(error.strerror or str(error), place=str(path)) from None
+        raise DataError(os_words(error), place=str(path)) from None
     if len(raw) > LARGEST:
         raise DataError(
             f"larger than {LARGEST >> 20} MB", place=str(path), hint="give the newest part of it"

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.errors import DataError
+from stages.core.errors import DataError, os_words
 from stages.core.judge.rules import Effect, Pair, Rule, Rules
 from stages.core.text import composed
 
@@ -54,7 +54,7 @@ def read_rules(path: Path) -> Rules:
         with path.open("rb") as stream:
             raw = stream.read(LARGEST + 1)
     except OSError as error:
-        raise DataError(error.strerror or str(error), place=str(path)) from None
+        raise DataError(os_words(error), place=str(path)) from None
     if len(raw) > LARGEST:
         raise DataError(f"larger than {LARGEST} bytes", place=str(path), hint="rules are short")
     return parse_rules(raw, str(path))

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from stages.core.errors import DataError, UsageError
+from stages.core.errors import DataError, UsageError, os_words
 from stages.core.model.request import Reply, key_of
 from stages.core.paths import is_export
 
@@ -224,7 +224,7 @@ class Exported:
             lines = path.read_bytes().splitlines()
         except OSError as error:
             raise UsageError(
-                f"the cache cannot be read: {error.strerror}", place=str(path)
+                f"the cache cannot be read: {os_words(error)}", place=str(path)
             ) from None
         for number, line in enumerate(lines, 1):
             if line.strip():

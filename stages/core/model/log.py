@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from stages.core.errors import UsageError
+from stages.core.errors import UsageError, os_words
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CallLog:
             try:
                 os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             except OSError as error:  # a full disk must not cost the answers
-                self.unwritten = f"the log cannot be written: {error.strerror}"
+                self.unwritten = f"the log cannot be written: {os_words(error)}"
 
     def close(self) -> None:
         """Close the file."""
@@ -56,4 +56,4 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     except OSError as error:
-        raise UsageError(f"cannot write the log: {error.strerror}", place=str(path)) from None
+        raise UsageError(f"cannot write the log: {os_words(error)}", place=str(path)) from None

@@ -25,6 +25,7 @@ from stages.core.errors import (
     SqlRefused,
     SqlUnavailable,
     WinnowError,
+    os_words,
 )
 from stages.core.paths import VARIABLE, cache_dir
 from stages.core.records import Table
@@ -121,7 +122,7 @@ class Store:
                 self._make(table, target)
                 self._forget(stem, version)
         except OSError as error:
-            what = f"{shown(table['name'])} cannot be kept in the cache folder: {_words(error)}"
+            what = f"{shown(table['name'])} cannot be kept in the cache folder: {os_words(error)}"
             raise SqlUnavailable(what, hint=_FOLDER_HINT) from None
         return target
 
@@ -169,7 +170,7 @@ class Store:
         except OSError as error:
             name = shown(table["name"])
             missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-            what = "is gone" if missing else f"cannot be read: {_words(error)}"
+            what = "is gone" if missing else f"cannot be read: {os_words(error)}"
             raise SqlUnavailable(
                 f"the source of {name} {what}",
                 hint="put it back, or scan again; `winnow query --root` reads a folder that moved",
@@ -289,10 +290,6 @@ def _write_sample(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     cells = ", ".join(f"TRY_CAST(? AS {type_})" for type_ in types)
     for row in table.get("sample", []):
         con.execute(f"INSERT INTO {TARGET} VALUES ({cells})", [row.get(name) for name in names])
-
-
-def _words(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _size(count: int) -> str:

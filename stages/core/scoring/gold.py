@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from stages.core.errors import DataError
+from stages.core.errors import DataError, os_words
 from stages.core.lookup import Names
 from stages.core.text import visible
 
@@ -82,7 +82,7 @@ def read_gold(path: Path) -> Iterator[Gold]:
                         raise DataError(what, place=f"{path}:{number}")
                     yield gold
     except OSError as error:
-        raise DataError(error.strerror or str(error), place=str(path)) from None
+        raise DataError(os_words(error), place=str(path)) from None
 
 
 def _gold(raw: bytes, name: str, place: str) -> Gold:
