@@ -31,6 +31,7 @@ from stages.core.linking.pruning import Outcome, merged
 from stages.core.linking.sampling import SAMPLES, Terms, ask, prompt_hash
 from stages.core.linking.schema_text import sheet, text, whole
 from stages.core.linking.scores import scores
+from stages.core.linking.standing import voted
 from stages.core.linking.superset import superset_section
 from stages.core.lookup import names_of
 from stages.core.records import Table, Task
@@ -177,14 +178,20 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
 
 
 def _builtin(task: Task, guarded: Protected) -> Found:
-    """What evidence leaves; everything where it would leave nothing."""
-    judged = guarded.judged
-    kept = by_evidence(guarded, scores(task, guarded.tables))
+    """What evidence leaves and whatever `vote` keeps; everything where it would leave nothing.
+
+    The budget may cut columns of what `vote` keeps, but not its names and keys.
+    """
+    judged, whole = guarded.judged, voted(task, guarded.tables)
+    kept = by_evidence(guarded, scores(task, guarded.tables), whole)
     refused = bool(judged) and not kept
     if refused:
         kept = {table["name"]: frozenset(units(table)) for table in judged}
     names = frozenset(table["name"] for table in judged)
-    return Found(Outcome(kept, names, refused=refused))
+    plain = frozenset(unit for unit in guarded.names | guarded.joining if unit[0] in whole)
+    bare = whole & names - {name for name, _ in plain}
+    plain |= {(name, unit) for name in bare for unit in kept.get(name, ())}
+    return Found(Outcome(kept, names, plain, refused=refused))
 
 
 def _section(

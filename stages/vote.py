@@ -22,6 +22,7 @@ from stages.core.ballots import Ballot, ballot, split
 from stages.core.errors import DataError
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
 from stages.core.excerpts import OPTIONS as EXCERPTS
+from stages.core.judge.hints import VOTED as RECALL
 from stages.core.lang import Lang, choose
 from stages.core.numbers import Real
 from stages.core.polling import ROUND_SECONDS, ROUNDS, Poll, poll
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 100_000
 """Tokens of one user input; more is judged in batches of tables."""
-
-RECALL = 0.97
-"""Share of needed tables that the built-in judge aims to keep: small catalogs would be kept
-whole at 0.99, and a folded table can still be found."""
 
 _SKIPPED_REASON: Mapping[Lang, str] = {
     "zh": "全部候选表本来就放得下, 未投票, 默认相关",

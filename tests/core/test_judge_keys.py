@@ -93,3 +93,18 @@ def test_a_column_that_half_the_catalog_shares_makes_no_clique() -> None:
     assert key_graph(tables).edges == ()
     owner = table("tenants", "tenant_id", "name", primary_key=["tenant_id"])
     assert len(key_graph([*tables, owner]).edges) == 40
+
+
+def test_the_whole_key_of_a_table_joins_where_it_stands_in_one_that_declares_no_key() -> None:
+    tables = [
+        table("students", "sid", "full_name", primary_key=["sid"]),
+        table("courses", "cid", "title", primary_key=["cid"]),
+        table("stu_crs_map", "sid", "cid", "term"),
+        table("colours", "name", primary_key=["name"]),
+        table("pets", "kind", "name"),
+    ]
+    pairs = {frozenset((e.left, e.right)) for e in key_graph(tables).edges}
+    assert pairs == {
+        frozenset(("students", "stu_crs_map")),
+        frozenset(("courses", "stu_crs_map")),
+    }

@@ -475,3 +475,39 @@ def test_a_chinese_question_is_asked_about_in_chinese():
     assert made["meta"]["lang"] == "zh"
     assert "unrelated_table" not in made["kept"]
     assert all("## 要做的事" in body["messages"][1]["content"] for body in requests)
+
+
+SCHOOL = [
+    table("students", "sid", "full_name", "grade", primary_key=["sid"]),
+    table("courses", "cid", "title", "credits", primary_key=["cid"]),
+    table("stu_crs_map", "sid", "cid", "term"),
+    table("teachers", "tid", "full_name", primary_key=["tid"]),
+    table("crs_tch_map", "cid", "tid"),
+    *(table(f"noise_{name}", "id", f"{name}_code", "label")
+      for name in ("weather", "parking", "holiday", "printer", "vendor", "badge")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "needed"),
+    [
+        ("Which students take the Databases course?", {"students", "courses", "stu_crs_map"}),
+        ("How many credits has each student?", {"students", "courses", "stu_crs_map"}),
+        (
+            "Which students are taught by the teacher of most courses?",
+            {"students", "stu_crs_map", "crs_tch_map", "teachers"},
+        ),
+    ],
+)
+def test_builtin_keeps_whole_whatever_vote_keeps_with_the_tables_between(question, needed):
+    from stages.vote import vote
+
+    asked: Any = task(question=question)
+    made = asyncio.run(prune(asked, SCHOOL))
+    voted = asyncio.run(vote(asked, SCHOOL))["relevant_tables"]
+    assert needed <= set(voted) <= made["kept"].keys()
+    for name in voted:
+        columns = {c["name"] for t in SCHOOL if t["name"] == name for c in t["columns"]}
+        assert set(made["kept"][name]) == columns or made["kept"][name] == "*"
+    small = asyncio.run(prune(asked, SCHOOL, max_columns=4))
+    assert set(voted) <= small["kept"].keys()

@@ -10,11 +10,12 @@ import numpy as np
 
 from stages.core.judge import bridge, cut, explain, fuse
 from stages.core.judge.calm import calm
-from stages.core.judge.match import Match, meet, told
+from stages.core.judge.match import Match, meet
 from stages.core.judge.postings import Floats
 from stages.core.judge.question import read
 from stages.core.judge.seeking import seeing
 from stages.core.judge.store import opened
+from stages.core.judge.told import told
 from stages.core.judge.types import History, Judgment, Rules, Seek
 from stages.core.judge.values import as_indexed
 

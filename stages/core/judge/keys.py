@@ -136,9 +136,12 @@ def by_name(tables: Sequence[Table]) -> Iterator[Edge]:
     """Columns of equal name that read like keys, and ``<table>_id`` to the table of that name."""
     holders: dict[str, list[tuple[Table, str]]] = defaultdict(list)
     named = {words.compact(" ".join(words.terms(last_name(t["name"])))): t for t in tables}
+    sole = _sole_keys(tables)
     for table in tables:
+        # A table that declares no key has one where the whole key of another stands (``sid``).
+        more = sole if not table.get("foreign_keys") else frozenset()
         for column in table["columns"]:
-            if is_key_name(column["name"], table):
+            if is_key_name(column["name"], table) or words.compact(column["name"]) in more:
                 holders[words.compact(column["name"])].append((table, column["name"]))
     for shared in holders.values():
         if len(shared) > 1:
@@ -146,6 +149,14 @@ def by_name(tables: Sequence[Table]) -> Iterator[Edge]:
     spelled = {words.compact(last_name(t["name"])): t for t in tables}
     for table in tables:
         yield from _to_named(table, named, spelled)
+
+
+def _sole_keys(tables: Sequence[Table]) -> frozenset[str]:
+    """Names of declared primary keys of one column that say more than ``id``."""
+    keys = ((table, list(table.get("primary_key", ()))) for table in tables)
+    return frozenset(
+        words.compact(key[0]) for table, key in keys if len(key) == 1 and is_key_name(key[0], table)
+    )
 
 
 def last_name(name: str) -> str:

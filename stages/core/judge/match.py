@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stages.core.judge.expand import Vocabulary, expand_all
 from stages.core.judge.index import COLUMN_FIELDS, FIELDS, Index
@@ -29,8 +28,6 @@ FIELD_WEIGHT = {
     "value": 0.6,
     "kind": 0.4,
 }
-#: Likeness from which a word says anything about a table.
-SPEAKS = 0.3
 #: Likeness of a date's words with the name of a table that holds the time and spells it otherwise.
 HELD = 0.9
 #: Tables that go on to the full features.
@@ -85,18 +82,15 @@ def meet(
         for name in FIELDS
     }
     when, which = part_hits(index, question)
-    met = _met(ways, len(index.vocabulary))
-    if "name" not in without and when.any():
+    met, named = _met(ways, len(index.vocabulary)), {}
+    if "name" not in without:
         _by_time(question, index, when, table["tname"], met)
-    named = by_letter(question, index) if "name" not in without else {}
-    for row, held in named.items():
-        table["cname"][row, index.column_table[held]] = 1.0
+        named = by_letter(question, index, table["cname"])
     best = strongest(table)
     idf = _idf(best)
     exact = whole_values(question, index.values, index.spellings) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
-    first = _first(table, idf, index, exact, spelled)
-    first = first * (1.0 + 0.3 * when + 0.2 * which)
+    first = _first(table, idf, index, exact, spelled) * (1.0 + 0.3 * when + 0.2 * which)
     candidates = _candidates(first, index)
     columns, starts = _columns_of(candidates, index)
     local = np.full(len(index.columns), -1, dtype=np.int32)
@@ -108,10 +102,7 @@ def meet(
         for name in COLUMN_FIELDS
     }
     complete = completeness(index.column_terms, columns, met)
-    for row, held in named.items():
-        places = local[held][local[held] >= 0]
-        column["cname"][row, places] = 1.0
-        complete[places] = 1.0
+    _as_named(named, local, column["cname"], complete)
     return Match(
         question,
         index,
@@ -305,8 +296,9 @@ def _by_time(question: Question, index: Index, when: Floats, names: Floats, met:
             met[terms] = met[terms].clip(least, most)
 
 
-def by_letter(question: Question, index: Index) -> dict[int, list[int]]:
-    """Columns whose name is a word of the question letter for letter, by the unit it is.
+def by_letter(question: Question, index: Index, names: Floats) -> dict[int, list[int]]:
+    """Columns whose name is a word of the question letter for letter, by the unit it is; their
+    tables meet it in ``names`` [U, T], which is changed in place.
 
     Names are matched by their parts, and a word that the question writes in one is no part
     of ``page_views`` or of ``taxrate``, which is split.
@@ -318,7 +310,17 @@ def by_letter(question: Question, index: Index) -> dict[int, list[int]]:
             for spelling in (word, f"{word}s", word.removesuffix("s")):
                 if len(spelling) > 1 and spelling in index.spelled:
                     found.setdefault(row, []).extend(index.spelled[spelling])
+    for row, held in found.items():
+        names[row, index.column_table[held]] = 1.0
     return found
+
+
+def _as_named(named: Mapping[int, list[int]], local: Ints, names: Floats, complete: Floats) -> None:
+    """Let units meet the columns that they name in full; both arrays are changed in place."""
+    for row, held in named.items():
+        places = local[held][local[held] >= 0]
+        names[row, places] = 1.0
+        complete[places] = 1.0
 
 
 def spelled_out(question: Question, index: Index) -> dict[int, str]:
@@ -334,16 +336,3 @@ def spelled_out(question: Question, index: Index) -> dict[int, str]:
         for column in columns:
             found.setdefault(column, written)
     return found
-
-
-def told(match: Match) -> NDArray[np.bool_]:
-    """Whether a word of the question speaks for each table, be it by a name, a description, a
-    value or the time it holds; the kind of column that a question asks for is no word. bool [T]."""
-    rows = [at for at, unit in enumerate(match.question.units) if unit.origin != "form"]
-    made: NDArray[np.bool_] = match.when > 0
-    for field, matrix in match.table.items():
-        if field not in {"kind", "dname"}:
-            made |= (matrix[rows] > SPEAKS).any(axis=0)
-    owners = np.searchsorted(match.starts, [*match.exact, *match.spelled], side="right") - 1
-    made[match.candidates[owners]] = True
-    return made

@@ -34,18 +34,23 @@ MAX_COLUMNS = 2_000
 """Candidate columns above which evidence decides (seed 004, 3.3)."""
 
 
-def by_evidence(guarded: Protected, scores: Scores) -> dict[str, frozenset[str]]:
+def by_evidence(
+    guarded: Protected, scores: Scores, whole: Collection[str] = ()
+) -> dict[str, frozenset[str]]:
     """The candidate columns that stay, by table; a table that is missing goes.
 
     Args:
         guarded: The tables that can be deleted, with their keys and name columns.
         scores: What the judge thinks of them.
+        whole: Tables of which all columns stay: a bridge or a measure has no evidence of its own.
     """
     plain = guarded.names | guarded.joining
     beside = guarded.beside({n for n, score in scores.tables.items() if score >= SCORED})
     found = {}
     for table in guarded.judged:
-        kept = _staying(table, scores, plain, beside)
+        kept = frozenset(column_of(table))
+        if table["name"] not in whole:
+            kept = _staying(table, scores, plain, beside)
         if kept or not table["columns"]:
             found[table["name"]] = kept
     return found

@@ -49,6 +49,18 @@ def standing(task: Task, tables: Sequence[Table]) -> Standing:
     )
 
 
+def voted(task: Task, tables: Sequence[Table]) -> frozenset[str]:
+    """The tables that the judge keeps as `vote` asks it, or that the ``link`` section keeps."""
+    link = section(task, "link")
+    if link is not None:
+        return frozenset(item["name"] for item in link["tables"] if item["keep"])
+    from stages.core.judge import judge
+    from stages.core.judge.hints import VOTED
+
+    made = judge(task, tables, recall=VOTED, columns=False)
+    return frozenset(table.name for table in made.tables if table.keep)
+
+
 def _standing(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) -> Standing:
     by_table: dict[str, list[RankedColumn]] = defaultdict(list)
     for column in columns:
