@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from stages.core import interrupts
+from stages.core import signals
 
 
 def main() -> None:
     """Run one command and end the process with its status."""
-    interrupts.quietly()
+    signals.quietly()
     from stages.cli import main as run
 
     run()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stages.core.numbers import Real
+from stages.core.params import Real
 
 if TYPE_CHECKING:
-    from stages.core.linking.kept import Kept
     from stages.core.model.cache import Cache, Entry, Exported
+    from stages.core.sandbox.result_cache import Kept
 
 WHERE = click.option(
     "--cache", "where", envvar="WINNOW_CACHE", metavar="DIR",
@@ -51,7 +51,7 @@ def list_(
     keys: Sequence[str], model: str | None, log: Path | None, where: Path | None, most: int | None
 ) -> None:
     """List kept replies, the latest last: key, age, tokens in+out, model, schema#sample, question."""
-    from stages.core.model.listing import row
+    from stages.core.model.cache_listing import row
 
     now = time.time()
     chosen = _chosen(where, keys, model, log)
@@ -65,7 +65,7 @@ def list_(
 @WHERE
 def show(keys: Sequence[str], where: Path | None) -> None:
     """Show kept replies in full: what was asked, and what came back."""
-    from stages.core.model.listing import whole_text
+    from stages.core.model.cache_listing import whole_text
 
     _print((whole_text(entry) for entry in _chosen(where, keys, None, None)), None)
 
@@ -113,7 +113,7 @@ def stats(where: Path | None) -> None:
 
     The results of exploring that are kept beside them are counted as well.
     """
-    from stages.core.model.listing import statistics
+    from stages.core.model.cache_listing import statistics
 
     store = _store(where)
     size = (
@@ -168,9 +168,9 @@ def _store(where: Path | None) -> Cache | Exported | None:
 
 def _results(where: Path | None, store: Cache | Exported | None) -> Kept | None:
     """The results of exploring that are kept in the folder; an exported file has none."""
-    from stages.core.linking.kept import Kept
     from stages.core.model.cache import Exported
     from stages.core.paths import result_cache
+    from stages.core.sandbox.result_cache import Kept
 
     return None if store is None or isinstance(store, Exported) else Kept(result_cache(where))
 
@@ -216,7 +216,7 @@ def _named(log: Path) -> set[str]:
 
 def _print(parts: Any, path: str | None) -> None:
     """Write text or bytes to stdout or a file, piece by piece."""
-    from stages.core.streams import output
+    from stages.core.lines.io import output
 
     with output(path) as out:
         for part in parts:

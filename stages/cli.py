@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stages.core import interrupts
+from stages.core import signals
 
 if __name__ == "__main__":  # as `stages.__main__` does: before the imports that take time
-    interrupts.quietly()
+    signals.quietly()
 
 import io
 import os
@@ -79,7 +79,7 @@ class Registry(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command, loaded; from here on an interrupt has something to unwind."""
         found = super().resolve_command(ctx, args)
-        interrupts.unwinding()
+        signals.unwinding()
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -95,7 +95,7 @@ class Registry(click.Group):
         if stage is None:
             made: click.Command = getattr(module, cmd_name)
             return made
-        from stages.core.command import command
+        from stages.core.runtime.command import command
 
         return command(stage, module.__doc__ or "")
 
@@ -122,8 +122,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         code = status(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:  # another Ctrl-C, while the first was told
-        code = interrupts.STATUS
-    interrupts.settle()
+        code = signals.STATUS
+    signals.settle()
     sys.exit(code)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import click
 
 from stages.core.errors import MissingSection
+from stages.core.lines.readers import focused, linked, listed, named, pinned, superset, voted
+from stages.core.lines.sections import section
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.selection import focused, linked, listed, named, pinned, superset, voted
-from stages.core.stage import Stage
+from stages.core.runtime.stage import Stage
 
 DECIDERS = ("vote", "refine", "prune", "link")
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stages.core.lang import choose
+from stages.core.lines.sections import section
 from stages.core.records import Catalog, Table, Task
-from stages.core.sections import section
-from stages.core.stage import Stage
+from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _notes(task: Task, budget: int, tokens: int) -> dict[str, Any]:
 
 def _shortfall(fitted: Fitted, budget: int) -> dict[str, Any]:
     """What the budget cost, where it cost anything."""
-    from stages.core.context.words import given_up
+    from stages.core.context.values import given_up
 
     lost = given_up(fitted.page, named=True)
     over = fitted.tokens - budget if budget else 0
@@ -131,9 +131,9 @@ def _page(
 
 def _form(name: str) -> Form:
     """The module that writes a format."""
-    from stages.core.context import as_json, context_text, ddl
+    from stages.core.context import ddl_format, json_format, text_format
 
-    forms: dict[str, Form] = {"context": context_text, "ddl": ddl, "json": as_json}
+    forms: dict[str, Form] = {"context": text_format, "ddl": ddl_format, "json": json_format}
     return forms[name]
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from stages.core.lines import Asked, Item
-    from stages.core.scoring.facts import Facts
-    from stages.core.scoring.gold import GoldBook
-    from stages.core.scoring.linking import Measure, Tally
+    from stages.core.evaluate.gold import GoldBook
+    from stages.core.evaluate.metrics import Facts, Measure, Tally
+    from stages.core.lines.lines import Asked, Item
 
 SECTIONS = ("link", "prune", "refine", "vote", "collapse")
 NO_GOLD = "tasks without gold"
@@ -86,19 +85,20 @@ def linking(
     \b
         winnow link lines.jsonl | winnow evaluate linking --gold spider-dev.jsonl --worst 20
     """
-    from stages.core import diagnostics, streams
-    from stages.core.lines import Library
-    from stages.core.scoring.gold import GoldBook, read_gold
-    from stages.core.scoring.report import report
+    from stages.core import diagnostics
+    from stages.core.evaluate.gold import GoldBook, read_gold
+    from stages.core.evaluate.report import report
+    from stages.core.lines import io
+    from stages.core.lines.lines import Library
 
     diagnostics.begin("winnow evaluate linking", quiet=quiet, verbose=verbose)
     book = GoldBook([found for path in gold for found in read_gold(path)])
-    tally = score(Library().read(streams.inputs(files)), book, section)
+    tally = score(Library().read(io.inputs(files)), book, section)
     if not tally.measures:
         diagnostics.note(
             "no question could be scored: " + (", ".join(tally.left_out) or "no task came in")
         )
-    with streams.output(output) as out:
+    with io.output(output) as out:
         out.write(report(tally, section, form=form, n_worst=n_worst).encode())
     diagnostics.finish()
     if diagnostics.exit_code():
@@ -116,8 +116,8 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     """
     from stages.core import diagnostics
     from stages.core.errors import DataError
-    from stages.core.lines import Asked, Broken
-    from stages.core.scoring.linking import Tally
+    from stages.core.evaluate.metrics import Tally
+    from stages.core.lines.lines import Asked, Broken
 
     tally, known, asked = Tally(), _Known(), set()
     for item in items:
@@ -139,9 +139,9 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
 
 def _measured(asked: Asked, book: GoldBook, name: str, known: _Known) -> tuple[Measure | None, str]:
     """The measure of one task, or None and the reason why there is none."""
-    from stages.core.scoring.kept import kept
-    from stages.core.scoring.linking import measure
-    from stages.core.sections import section
+    from stages.core.evaluate.metrics import measure
+    from stages.core.evaluate.sections import kept
+    from stages.core.lines.sections import section
 
     task = asked.task
     if task["task_id"] not in book.by_id:
@@ -158,7 +158,7 @@ def _measured(asked: Asked, book: GoldBook, name: str, known: _Known) -> tuple[M
 
 def _stands(asked: Asked, name: str) -> bool:
     """Whether the section was made from the task and the tables as they are."""
-    from stages.core.sections import Check
+    from stages.core.lines.sections import Check
 
     return Check(asked.task, asked.hashes, asked.line.place).stands(name)
 
@@ -184,7 +184,7 @@ class _Known:
 
     def of(self, asked: Asked) -> Facts:
         """The facts of the catalog that a task is asked of."""
-        from stages.core.scoring.facts import Facts
+        from stages.core.evaluate.metrics import Facts
 
         shelf = asked.shelf
         made = self._made.get(shelf.id)

@@ -23,16 +23,16 @@ from stages.core.errors import DataError
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
+from stages.core.lines.sections import section
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.stage import TASK_INPUTS, Section, Stage
+from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
-    from stages.core.linking.data import Data
-    from stages.core.linking.exploring import Terms
-    from stages.core.linking.judgments import Judged
-    from stages.core.linking.observing import Observer
+    from stages.core.linking.explore.builtin import Observer
+    from stages.core.linking.explore.conversation import Terms
+    from stages.core.linking.explore.judgments import Judged
     from stages.core.model import Model
+    from stages.core.sandbox.session import Data
 
 ROUNDS = 2
 CALL_SECONDS = 90.0
@@ -75,7 +75,7 @@ async def explore(
     Raises:
         DataError: The task has no question.
     """
-    from stages.core.linking.observing import Observer
+    from stages.core.linking.explore.builtin import Observer
 
     tongue, kept = choose(lang, _question(task)), _candidates(task, tables)
     observer = Observer(task, tables, kept, database, tongue)
@@ -85,7 +85,7 @@ async def explore(
     meta = {"from": _sources(task), "lang": tongue}
     if model is None:
         return _section(observer.judgments(told), [], meta)
-    from stages.core.linking.exploring import Terms, prompt_hash
+    from stages.core.linking.explore.conversation import Terms, prompt_hash
 
     terms = Terms(tongue, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars))
     work = _Work(model, database, task, terms, observer, told)
@@ -182,9 +182,9 @@ class _Work:
         return list(await asyncio.gather(*(in_turn(*pair) for pair in candidates)))
 
     async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
-        from stages.core.linking.exploring import Broken, explore_table
-        from stages.core.linking.facts import NO_DATA, Facts, unreadable
-        from stages.core.linking.judgments import Judged
+        from stages.core.linking.explore.conversation import Broken, explore_table
+        from stages.core.linking.explore.judgments import Judged
+        from stages.core.linking.explore.profile import NO_DATA, Facts, unreadable
 
         try:
             if self.data is None or not self.data.has_data(table):
@@ -204,7 +204,7 @@ class _Work:
     async def _unreadable(self, data: Data, table: Table) -> str:
         """Why no row of the table can be read; empty where one can, or the table is just empty."""
         from stages.core.errors import SqlUnavailable
-        from stages.core.linking.facts import probe
+        from stages.core.linking.explore.profile import probe
 
         try:
             return (await data.ask(probe(table), [table])).error

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stages.core.errors import DataError, ModelError
-from stages.core.judge.hints import RECALL, Hints
-from stages.core.judge.types import CHANNELS
+from stages.core.judge.judgment import CHANNELS
+from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
-from stages.core.numbers import Real
+from stages.core.params import Real
 from stages.core.records import Table, Task
-from stages.core.stage import Section, Stage
+from stages.core.runtime.stage import Section, Stage
 
 if TYPE_CHECKING:
-    from stages.core.choice import Batch, Choice
     from stages.core.judge import Judgment
-    from stages.core.judge.hints import Ready
-    from stages.core.judge.history import History
-    from stages.core.judge.rules import Rules
+    from stages.core.judge.priors.hints import Ready
+    from stages.core.judge.priors.query_log import History
+    from stages.core.judge.priors.rules import Rules
+    from stages.core.linking.link import Batch, Choice
     from stages.core.model import Model
     from stages.core.sandbox.database import Database
 
@@ -93,8 +93,8 @@ def _section(
     asked: Asked, hints: Hints, task: Task, tables: Sequence[Table], max_tokens: int
 ) -> Section:
     """The section; the rules have the last word, over the model's too."""
-    from stages.core.judge.listed import as_section
-    from stages.core.judge.ruled import ruled
+    from stages.core.judge.priors.rules import ruled
+    from stages.core.judge.section import as_section
 
     found, applied = asked.judgment, hints.applied(task, tables)
     past = hints.history if "co-occurrence" not in hints.without else None
@@ -128,8 +128,8 @@ async def _asked(
     max_tokens: int,
 ) -> Asked:
     """Ask about every batch at once; a batch whose call failed keeps the judge's scores."""
-    from stages.core.choice import batched, prompt_hash
-    from stages.core.judge.chosen import fused, named
+    from stages.core.judge.priors.model_choice import fused, named
+    from stages.core.linking.link import batched, prompt_hash
 
     alone = ready.alone()
     batches = batched(ready.task, tables, alone, lang, tokens=max_tokens)
@@ -154,8 +154,8 @@ async def _choices(
     timeout: float | None,
 ) -> tuple[list[Choice], list[ModelError]]:
     """What came back, in the order of the batches, and what failed."""
-    from stages.core.choice import requests, understood
-    from stages.core.model.together import ask_together
+    from stages.core.linking.link import requests, understood
+    from stages.core.model.request import ask_together
 
     choices: list[Choice] = []
     failures: list[ModelError] = []
@@ -207,13 +207,13 @@ def _index_folder() -> Path:
 
 
 def _read_rules(path: Path) -> Rules:
-    from stages.core.judge.rule_file import read_rules
+    from stages.core.judge.priors.rules import read_rules
 
     return read_rules(path)
 
 
 def _read_history(path: Path) -> History:
-    from stages.core.judge.past_sql import read_history
+    from stages.core.judge.priors.query_log import read_history
 
     return read_history(path)
 

@@ -19,9 +19,9 @@ import click
 from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.lang import Lang, choose
-from stages.core.linking.phrases import numbered, steps
+from stages.core.linking.plan import numbered, steps
 from stages.core.records import Table, Task
-from stages.core.stage import Section, Stage
+from stages.core.runtime.stage import Section, Stage
 from stages.core.text import block, safe_lines
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def _drafts(
     """The drafts that came, by sample number, and why none did where none did."""
     from dataclasses import replace
 
-    from stages.core.model.together import ask_together
+    from stages.core.model.request import ask_together
 
     heat = DRAFT_TEMPERATURE if temperature is None else temperature
     request = _request("draft", lang, block("question", safe_lines(question)), heat)

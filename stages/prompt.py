@@ -16,9 +16,9 @@ import click
 import orjson
 
 from stages.core.lang import Lang, choose
+from stages.core.lines.sections import section
 from stages.core.records import Catalog, Table, Task
-from stages.core.sections import section
-from stages.core.stage import Stage
+from stages.core.runtime.stage import Stage
 from stages.core.text import block, quoted, safe_lines, visible
 
 if TYPE_CHECKING:

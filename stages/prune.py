@@ -22,25 +22,22 @@ import click
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
-from stages.core.linking.columns import units
-from stages.core.linking.evidence import MAX_COLUMNS, by_evidence, cut
-from stages.core.linking.groups import grouped
-from stages.core.linking.packing import LEAST_TOKENS, MOST_TOKENS
-from stages.core.linking.protect import Protected
-from stages.core.linking.pruning import Outcome, merged
-from stages.core.linking.sampling import SAMPLES, Terms, ask, prompt_hash
-from stages.core.linking.schema_text import sheet, text, whole
-from stages.core.linking.scores import scores
-from stages.core.linking.standing import voted
-from stages.core.linking.superset import superset_section
-from stages.core.lookup import names_of
+from stages.core.lines.sections import section
+from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
+from stages.core.linking.column_refs import grouped, units
+from stages.core.linking.judgment import voted
+from stages.core.linking.prune.ask import SAMPLES, Terms, ask, prompt_hash
+from stages.core.linking.prune.builtin import MAX_COLUMNS, Protected, by_evidence, cut
+from stages.core.linking.prune.scores import scores
+from stages.core.linking.prune.tally import Outcome, merged, superset_section
+from stages.core.linking.render import sheet, table_text, whole
+from stages.core.names import names_of
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.stage import TASK_INPUTS, Section, Stage
+from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.lang import Lang
-    from stages.core.linking.schema_text import Sheet
+    from stages.core.linking.render import Sheet
     from stages.core.model import Model
 
 CALL_SECONDS = 120.0
@@ -168,7 +165,9 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
     from stages.core.tokens import total
 
     texts = (
-        text(whole(made), {name: f"t{n}" for n, name in enumerate(made.group.names, start=1)}, "g1")
+        table_text(
+            whole(made), {name: f"t{n}" for n, name in enumerate(made.group.names, start=1)}, "g1"
+        )
         for made in sheets
     )
     tokens = total(texts)

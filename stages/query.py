@@ -36,11 +36,11 @@ from typing import Any
 import click
 
 from stages.core import diagnostics
-from stages.core.command import privileged_option
 from stages.core.errors import SqlLimit, UsageError
-from stages.core.numbers import Real
+from stages.core.lines.io import STDIN, output
+from stages.core.params import Real
+from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.limits import ALL, Answer, Limits
-from stages.core.streams import STDIN, output
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown")
 DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")

@@ -24,20 +24,20 @@ import click
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import Lang, choose
-from stages.core.linking.apex import apex
-from stages.core.linking.guard import LIMIT
-from stages.core.linking.portions import MOST_TOKENS
+from stages.core.lines.sections import section
+from stages.core.linking.refine.apex import apex
+from stages.core.linking.refine.batches import MOST_TOKENS
+from stages.core.linking.refine.joining import LIMIT
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.stage import TASK_INPUTS, Report, Section, Stage
+from stages.core.runtime.stage import TASK_INPUTS, Report, Section, Stage
 
 if TYPE_CHECKING:
-    from stages.core.linking.candidates import Candidate
-    from stages.core.linking.connect import Relations
-    from stages.core.linking.data import Data
-    from stages.core.linking.guard import Guard
-    from stages.core.linking.refining import Progress
+    from stages.core.linking.join_graph import Relations
+    from stages.core.linking.refine.candidates import Candidate
+    from stages.core.linking.refine.joining import Guard
+    from stages.core.linking.refine.refiner import Progress
     from stages.core.model import Model
+    from stages.core.sandbox.session import Data
 
 CALL_SECONDS = 120.0
 
@@ -73,9 +73,9 @@ async def refine(
         guard: Columns of one kind from which on the key guard adds none.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
-    from stages.core.linking.candidates import candidates
-    from stages.core.linking.connect import relations_of
-    from stages.core.linking.guard import Guard
+    from stages.core.linking.join_graph import relations_of
+    from stages.core.linking.refine.candidates import candidates
+    from stages.core.linking.refine.joining import Guard
 
     tongue = choose(lang, task.get("question", ""))
     found, relations = candidates(task, tables), relations_of(tables)
@@ -109,8 +109,8 @@ class _Work:
 
     def builtin(self) -> Progress:
         """The marks of exploring, narrowed where they are the judge's own."""
-        from stages.core.linking.focusing import focused, marked
-        from stages.core.linking.refining import Progress
+        from stages.core.linking.refine.builtin import focused, marked
+        from stages.core.linking.refine.refiner import Progress
 
         made = Progress()
         if self.safe:
@@ -129,9 +129,9 @@ class _Work:
         excerpts: Excerpts,
     ) -> Progress:
         """Both rounds; the marks beside the choice where it is empty or an earlier stage failed."""
-        from stages.core.linking.focusing import marked
-        from stages.core.linking.refining import Refiner
-        from stages.core.linking.round_prompt import Way
+        from stages.core.linking.refine.builtin import marked
+        from stages.core.linking.refine.refiner import Refiner
+        from stages.core.linking.refine.rounds import Way
 
         dialect = data.dialect if data is not None else "duckdb"
         way = Way(self.lang, most, timeout, dialect, excerpts)
@@ -152,7 +152,7 @@ class _Work:
 
     def section(self, made: Progress, meta: Mapping[str, Any]) -> Section:
         """The section: the choice joined up."""
-        from stages.core.linking.joining import join
+        from stages.core.linking.refine.joining import join
 
         every = self.safe or bool(made.errors)
         joined = join(
@@ -188,7 +188,7 @@ def _sources(task: Task, model: Model | None) -> list[str]:
 
 def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> dict[str, Any]:
     """What ``meta`` says of an answer by a model."""
-    from stages.core.linking.round_prompt import prompt_hash
+    from stages.core.linking.refine.rounds import prompt_hash
 
     options = {"max_tokens": (max_tokens, MOST_TOKENS), "guard": (guard, LIMIT)}
     given = {name: value for name, (value, default) in options.items() if value != default}

@@ -24,10 +24,10 @@ import click
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, WinnowError
-from stages.core.streams import STDIN, inputs, output, replacing
+from stages.core.lines.io import STDIN, inputs, output, replacing
 
 if TYPE_CHECKING:
-    from stages.core.lines import Shelf
+    from stages.core.lines.lines import Shelf
 
 WORKDIR = "workdir"
 SOLVER = "solver.py"
@@ -74,7 +74,7 @@ def scaffold(
 
 
 def _shelves(source: str) -> list[Shelf]:
-    from stages.core.lines import Line, Shelf, dump
+    from stages.core.lines.lines import Line, Shelf, dump
     from stages.core.sandbox.source import open_source, shelves
 
     if source != STDIN and Path(source).is_dir():

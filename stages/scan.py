@@ -25,12 +25,12 @@ from stages.core import diagnostics
 from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
 from stages.core.line_files import Targets
-from stages.core.lines import Output, dump
-from stages.core.selection import listed
-from stages.core.streams import STDIN, inputs, output
+from stages.core.lines.io import STDIN, inputs, output
+from stages.core.lines.lines import Output, dump
+from stages.core.lines.readers import listed
 
 if TYPE_CHECKING:
-    from stages.core.catalog.feed import Item, Request
+    from stages.core.catalog.stream import Item, Request
 
 QUIET_REASONS = (
     "hidden",
@@ -153,15 +153,15 @@ def scan(**values: Any) -> None:
 
 
 def _schema() -> dict[str, Any]:
-    from stages.core import schema
+    from stages.core.lines import schema
 
     return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}
 
 
 def _request(values: Mapping[str, Any]) -> Request:
     from stages.core.catalog import ScanOptions
-    from stages.core.catalog.feed import Request
-    from stages.core.catalog.schema_files import SchemaFolder
+    from stages.core.catalog.schema_only.files import SchemaFolder
+    from stages.core.catalog.stream import Request
 
     _check(values)
     options = ScanOptions(
@@ -216,7 +216,8 @@ def _reads_lines(values: Mapping[str, Any]) -> bool:
 
 
 def _items(request: Request, values: Mapping[str, Any], stack: ExitStack) -> Iterator[Item]:
-    from stages.core.catalog import feed, tasks
+    from stages.core.catalog import stream as catalog_stream
+    from stages.core.catalog import tasks
 
     if values["questions"]:
         if values["questions"] == STDIN:
@@ -226,17 +227,17 @@ def _items(request: Request, values: Mapping[str, Any], stack: ExitStack) -> Ite
                 stack.enter_context(tasks.open_questions(values["questions"])),
                 values["questions"],
             )
-        yield from feed.many_tasks(request, tasks.questions(stream, name))
+        yield from catalog_stream.many_tasks(request, tasks.questions(stream, name))
         return
-    yield from feed.own_tasks(request)
+    yield from catalog_stream.own_tasks(request)
     if _reads_lines(values):
         for stream, name in inputs([STDIN] if values["paths"] else []):
-            yield from feed.from_lines(stream, name, request)
+            yield from catalog_stream.from_lines(stream, name, request)
 
 
 def _write(items: Iterator[Item], out: Output) -> None:
     """Write lines, report the rest, and say in the end how much there was."""
-    from stages.core.catalog.feed import Note
+    from stages.core.catalog.stream import Note
 
     counts: Counter[str] = Counter()
     told: set[str] = set()
@@ -270,7 +271,7 @@ def _secrets(record: Mapping[str, Any]) -> list[str]:
     view passes such values on."""
     if record["kind"] != "table":
         return []
-    from stages.core.catalog.secrets import secrecy
+    from stages.core.catalog.hiding import secrecy
 
     view = record.get("source", {}).get("view", False)
     return [

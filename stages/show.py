@@ -18,7 +18,7 @@ import click
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, UsageError
-from stages.core.streams import inputs
+from stages.core.lines.io import inputs
 
 NARROWEST = 20
 
@@ -32,7 +32,7 @@ NARROWEST = 20
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def show(files: tuple[str, ...], task_id: str | None, table: str | None, quiet: bool) -> None:
     """Print one of the three views."""
-    from stages.core.views import book, compare, overview, why
+    from stages.core.show import book, compare, overview, why
 
     diagnostics.begin("winnow show", quiet=quiet)
     if len(files) > 2 or (len(files) == 2 and (table or task_id)):

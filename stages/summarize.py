@@ -19,14 +19,12 @@ import click
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
-from stages.core.linking.columns import narrowed
-from stages.core.linking.groups import grouped
-from stages.core.linking.meaning import ask, prompt_hash
-from stages.core.linking.roles import Semantics, semantics
-from stages.core.linking.schema_text import sheet
+from stages.core.lines.sections import section
+from stages.core.linking.column_refs import grouped, narrowed
+from stages.core.linking.render import sheet
+from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.stage import TASK_INPUTS, Section, Stage
+from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.model import Model

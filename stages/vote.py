@@ -18,19 +18,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stages.core.ballots import Ballot, ballot, split
 from stages.core.errors import DataError
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
 from stages.core.excerpts import OPTIONS as EXCERPTS
-from stages.core.judge.hints import VOTED as RECALL
+from stages.core.judge.priors.hints import VOTED as RECALL
 from stages.core.lang import Lang, choose
-from stages.core.numbers import Real
-from stages.core.polling import ROUND_SECONDS, ROUNDS, Poll, poll
-from stages.core.preview import previews
+from stages.core.lines.sections import section
+from stages.core.linking.brief import Ballot, ballot, split
+from stages.core.linking.render import previews
+from stages.core.linking.vote import (
+    REPLY_SCHEMA,
+    ROUND_SECONDS,
+    ROUNDS,
+    Outcome,
+    Poll,
+    candidates,
+    clean,
+    decide,
+    poll,
+    result,
+    unvoted,
+)
+from stages.core.params import Real
 from stages.core.records import Table, Task
-from stages.core.sections import section
-from stages.core.stage import TASK_INPUTS, Section, Stage
-from stages.core.votes import REPLY_SCHEMA, Outcome, candidates, clean, decide, result, unvoted
+from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import RankedTable

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.core.lines import dump
+from stages.core.lines.lines import dump
 from stages.core.records import Catalog, Table, Task
 
 TASK_ID = "sf_bq009"
@@ -98,7 +98,7 @@ def scanned(folder: Path) -> tuple[Catalog, list[Table], Task]:
 
 def with_sections(task: Task, **more: Mapping[str, Any]) -> Task:
     """The task as `plan`, `prune` and `summarize` leave it."""
-    from stages.core.sections import fingerprint
+    from stages.core.lines.sections import fingerprint
 
     kept = ["visitId", *NEEDED]
     meta = {"of": fingerprint(task, ["question"], {}), "from": ["question"]}

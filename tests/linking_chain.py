@@ -159,7 +159,7 @@ def flat(made: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 def units_of(made: Mapping[str, Any], tables: Sequence[Any]) -> set[tuple[str, str]]:
     """The same with nested columns as their innermost fields."""
-    from stages.core.linking.picked import within
+    from stages.core.linking.refine.choice import within
 
     by_name = {table["name"]: table for table in tables}
     named = {

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from stages.core.catalog import naming
-from stages.core.judge import history, past_sql, spelling
-from stages.core.judge.words import compact, sentence, split
-from stages.core.linking.judgments import ColumnNames
-from stages.core.lookup import Names, canonical, fold
+from stages.core.judge.index import names
+from stages.core.judge.language.tokenize import compact, sentence, split
+from stages.core.judge.priors import query_log
+from stages.core.linking.explore.judgments import ColumnNames
+from stages.core.names import Names, canonical, fold
 from tests.tools import Done, run
 
 TABLE, COLUMN, OTHER = "Établissements", "Prénom", "データ"
@@ -47,7 +48,7 @@ def kept(done: Done) -> set[str]:
 
 
 def test_there_is_one_form() -> None:
-    assert naming.canonical is history.canonical is past_sql.canonical is spelling.canonical
+    assert naming.canonical is query_log.canonical is query_log.canonical is names.canonical
     for name in (
         TABLE,
         COLUMN,

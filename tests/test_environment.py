@@ -15,10 +15,9 @@ import duckdb
 import pytest
 
 from stages.core.errors import SqlUnavailable
-from stages.core.linking.data import Data, Ways
-from stages.core.linking.kept import Kept
-from stages.core.linking.results import Tried
-from stages.core.sandbox import store, worker
+from stages.core.sandbox.engine import store, worker
+from stages.core.sandbox.result_cache import Kept, Tried
+from stages.core.sandbox.session import Data, Ways
 from tests import ga360
 from tests.llm_server import LlmServer
 from tests.tools import Done, run
@@ -161,7 +160,7 @@ def test_a_file_that_can_no_longer_be_read_is_no_fault_of_the_statement(data: Da
     """The child reads the file of a table as the statement needs it."""
     assert data.tried(COUNT).error == ""
     data.close()
-    from stages.core.sandbox import child
+    from stages.core.sandbox.engine import child
 
     assert child._kind(duckdb.IOException("IO Error: Could not read all bytes")) == "unavailable"
     assert child._kind(duckdb.BinderException("no column")) == "failed"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from stages.core.lines import dump
-from stages.core.linking.data import Data, Ways
+from stages.core.lines.lines import dump
+from stages.core.sandbox.session import Data, Ways
 from tests import ga360
 from tests import linking_chain as chain
 from tests.linking_chain import Script, flat, name_of, units_of

@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from stages.core.catalog import scan_files  # noqa: E402
-from stages.core.linking.columns import every  # noqa: E402
-from stages.core.linking.connect import relations_of  # noqa: E402
-from stages.core.linking.data import Data, Ways  # noqa: E402
-from stages.core.linking.kept import Kept  # noqa: E402
+from stages.core.linking.column_refs import every  # noqa: E402
+from stages.core.linking.join_graph import relations_of  # noqa: E402
+from stages.core.sandbox.result_cache import Kept  # noqa: E402
+from stages.core.sandbox.session import Data, Ways  # noqa: E402
 from stages.explore import explore  # noqa: E402
 from stages.plan import plan  # noqa: E402
 from stages.prune import prune  # noqa: E402

@@ -1,4 +1,4 @@
-"""Fit the weights by which tables are judged together (`stages.core.judge.jointly`).
+"""Fit the weights by which tables are judged together (`stages.core.judge.rank.set_model`).
 
 A log-linear model over all sets of the likeliest tables: the weights make the sets that were needed
 the likeliest (maximum likelihood, a small penalty on their squares).
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sets import Rows
 
-from stages.core.judge import jointly
+from stages.core.judge.rank import set_model
 
 Array = np.ndarray[Any, Any]
 #: Questions of one set that are enough for two dozen weights; penalty; steps at most.
@@ -21,9 +21,9 @@ ENOUGH, PENALTY, STEPS = 500, 1e-4, 80
 LEAST_SPREAD = 0.05
 
 
-def near_of(row: Rows, log_odds: Array) -> tuple[Array, jointly.Around]:
+def near_of(row: Rows, log_odds: Array) -> tuple[Array, set_model.Around]:
     """The likeliest tables by place, and what they say together."""
-    places = jointly.likeliest(log_odds)
+    places = set_model.likeliest(log_odds)
     return places, row.around.only(places)
 
 
@@ -32,7 +32,7 @@ def needed_set(row: Rows, places: Array) -> int | None:
     gold = row.gold[places]
     if row.lost or gold.sum() != row.gold.sum() or not gold.any():
         return None
-    same = (jointly.members(len(places)) == gold).all(axis=1)
+    same = (set_model.members(len(places)) == gold).all(axis=1)
     return int(same.argmax()) if same.any() else None
 
 
@@ -47,7 +47,7 @@ def examples(rows: Sequence[Rows], log_odds: Sequence[Array]) -> Iterator[tuple[
             needed = needed_set(row, places)
             if needed is not None:
                 taken[row.kind] = taken.get(row.kind, 0) + 1
-                yield jointly.features(own[places].astype(np.float32), near), needed
+                yield set_model.features(own[places].astype(np.float32), near), needed
 
 
 def fitted(rows: Sequence[Rows], log_odds: Sequence[Array]) -> Array:
@@ -83,5 +83,5 @@ def refined(row: Rows, log_odds: Array, weights: Array) -> Array:
     if len(made) > 1:
         places, near = near_of(row, log_odds)
         if len(places) > 1:
-            made[places] = jointly.chances(made[places], near, weights)
+            made[places] = set_model.chances(made[places], near, weights)
     return made

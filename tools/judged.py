@@ -12,12 +12,12 @@ from pathlib import Path
 from benchmarks import Case, Data
 from sets import Rows
 
-from stages.core.judge import jointly, judge, trees
-from stages.core.judge.listed import as_section
-from stages.core.scoring.facts import Facts
-from stages.core.scoring.gold import Gold
-from stages.core.scoring.kept import kept
-from stages.core.scoring.linking import Measure, measure
+from stages.core.evaluate.gold import Gold
+from stages.core.evaluate.metrics import Facts, Measure, measure
+from stages.core.evaluate.sections import kept
+from stages.core.judge import judge
+from stages.core.judge.rank import set_model, trees
+from stages.core.judge.section import as_section
 
 #: Sets that are measured, and targets of recall.
 SETS = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite", "spider-union")
@@ -28,8 +28,8 @@ def use(folder: Path) -> None:
     """Let the judge read its models from a folder."""
     trees.DATA = folder
     trees.model.cache_clear()
-    jointly.FILE = folder / "jointly.json"
-    jointly.weights.cache_clear()
+    set_model.FILE = folder / "jointly.json"
+    set_model.weights.cache_clear()
 
 
 def measured(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from make_lexicon import DATA, write
 
-from stages.core.judge.words import STOP, stem
+from stages.core.judge.language.tokenize import STOP, stem
 
 N_WORDS, N_NEAR = 13_000, 8
 #: Cosines below the first say nothing; the second is as good as a synonym.

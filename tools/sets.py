@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 from benchmarks import Case, Data
 
-from stages.core.judge import columns, fuse, jointly
-from stages.core.judge.engine import matched
-from stages.core.judge.features import table_features
-from stages.core.judge.match import Match
+from stages.core.evaluate.metrics import Facts
+from stages.core.judge.match.match import Match
+from stages.core.judge.pipeline import matched
+from stages.core.judge.rank import column_features, set_model
+from stages.core.judge.rank import scores as rank_scores
+from stages.core.judge.rank.table_features import table_features
 from stages.core.records import Table
-from stages.core.scoring.facts import Facts
 
 FOLDS = 5
 #: Questions measured of each set (all where None), and learned from.
@@ -87,7 +88,7 @@ class Rows:
     kind: str
     columns: Columns
     table_names: list[str]
-    around: jointly.Around
+    around: set_model.Around
     lowered: np.ndarray[Any, Any]
     tokens: np.ndarray[Any, Any]
     all_tokens: int
@@ -118,7 +119,7 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
     names = [match.index.names[at].lower() for at in match.candidates]
     wanted = {name.lower() for name in case.gold}
     gold = np.array([name in wanted for name in names])
-    features = fuse.look_again(match, features)
+    features = rank_scores.look_again(match, features)
     x = np.stack(list(features.values()), axis=1).astype(np.float32)
     lost = len(wanted) - int(gold.sum())
     return Rows(
@@ -134,14 +135,14 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
         columns_of(case, match, gold, features["p"]),
         names,
         packed(match),
-        fuse.originals_first(match, np.zeros(len(names), dtype=np.float32)),
+        rank_scores.originals_first(match, np.zeros(len(names), dtype=np.float32)),
         *tokens_of(tables, match),
     )
 
 
-def packed(match: Match) -> jointly.Around:
+def packed(match: Match) -> set_model.Around:
     """What all candidates say together, in half the room."""
-    near = jointly.around(match, np.arange(len(match.candidates)))
+    near = set_model.around(match, np.arange(len(match.candidates)))
     return replace(near, gain=near.gain.astype(np.float16))
 
 
@@ -149,7 +150,7 @@ _costs: dict[int, tuple[Sequence[Table], dict[str, int]]] = {}
 
 
 def tokens_of(tables: Sequence[Table], match: Match) -> tuple[np.ndarray[Any, Any], int]:
-    """Tokens of each candidate, and of the catalog (`stages.core.scoring.facts`)."""
+    """Tokens of each candidate, and of the catalog (`stages.core.evaluate.metrics`)."""
     if id(tables) not in _costs:
         if len(_costs) > 8:
             _costs.clear()
@@ -174,10 +175,10 @@ def columns_of(
         return Columns(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=bool), [])
     likely = np.argsort(-first, kind="stable")[:4]
     places = np.unique(np.concatenate([np.flatnonzero(gold), likely]))[:12].astype(np.int32)
-    rows = columns.rows_of(match, places)[:400]
+    rows = column_features.rows_of(match, places)[:400]
     scores = np.zeros(len(match.index.names), dtype=np.float32)
     scores[match.candidates] = first
-    features = columns.column_features(match, rows, scores)
+    features = column_features.column_features(match, rows, scores)
     wanted = {(table.lower(), name.lower()) for table, name in case.gold_columns}
     names = [
         (match.index.names[match.index.column_table[c]].lower(), match.index.columns[c].lower())

@@ -29,7 +29,7 @@ from benchmarks import Data
 from reports import report, report_cuts, worst
 from sets import FOLDS, TRAIN_SETS, Rows, merged, single, union
 
-from stages.core.judge import jointly
+from stages.core.judge.rank import set_model
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "stages" / "core" / "judge" / "data"
@@ -127,7 +127,7 @@ def write(folder: Path, rows: Sequence[Rows], models: Pair, weights: Array, fitt
     names = next(row.columns.names for row in rows if row.columns.names)
     save(folder / "tables.npz", models[0], rows[0].names, by_table, cuts)
     save(folder / "columns.npz", models[1], names, by_column, limits)
-    jointly.save(weights, folder / "jointly.json")
+    set_model.save(weights, folder / "jointly.json")
 
 
 def gathered(data: Data, small: bool) -> list[Rows]:

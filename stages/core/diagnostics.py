@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from stages.core import interrupts
+from stages.core import signals
 from stages.core.errors import UsageError, WinnowError, os_words
 from stages.core.text import redact, visible
 
@@ -96,8 +96,8 @@ def traceback(problem: BaseException) -> None:
 def fatal(problem: BaseException) -> int:
     """Report the error that ends the run, and give its exit status."""
     if isinstance(problem, KeyboardInterrupt):
-        _write(interrupts.word())
-        return interrupts.STATUS
+        _write(signals.word())
+        return signals.STATUS
     if isinstance(problem, OSError):
         problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
     _write(str(problem))

@@ -87,8 +87,8 @@ def holds_lines(path: Path) -> bool:
         record: Any = orjson.loads(line)
     except orjson.JSONDecodeError:
         return _LINE.match(line) is not None
-    from stages.core import schema
     from stages.core.errors import LineError
+    from stages.core.lines import schema
 
     kind = record.get("kind") if isinstance(record, dict) else None
     if kind not in ("catalog", "table", "task"):

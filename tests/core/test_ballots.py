@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.ballots import ballot, split
 from stages.core.lang import Lang
+from stages.core.linking.brief import ballot, split
 from stages.core.records import Task
 
 

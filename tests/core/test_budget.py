@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.context import as_json, context_text, ddl
+from stages.core.context import ddl_format, json_format, text_format
 from stages.core.context.budget import Form, fit
+from stages.core.context.values import given_up
 from stages.core.context.view import Page, TableView
-from stages.core.context.words import given_up
 from stages.core.tokens import count
 from tests.seed_tables import CATALOG, seed_table
 
-FORMS: dict[str, Form] = {"context": context_text, "ddl": ddl, "json": as_json}
+FORMS: dict[str, Form] = {"context": text_format, "ddl": ddl_format, "json": json_format}
 
 
 def page(full: int = 4, line: int = 3, names: int = 2) -> Page:
@@ -57,8 +57,8 @@ def test_the_budget_holds_or_everything_is_given_up(form: str) -> None:
 
 
 def test_what_goes_first() -> None:
-    tokens = fit(page(), context_text).tokens
-    seen = [fit(replace(page(), budget=b), context_text).page for b in range(tokens - 1, 1, -5)]
+    tokens = fit(page(), text_format).tokens
+    seen = [fit(replace(page(), budget=b), text_format).page for b in range(tokens - 1, 1, -5)]
     order = [
         (
             p.one_note,
@@ -79,8 +79,8 @@ def test_what_goes_first() -> None:
 
 
 def test_the_least_relevant_goes_first() -> None:
-    tokens = fit(page(line=0), context_text).tokens
-    fitted = fit(replace(page(line=0), budget=tokens - 10), context_text).page
+    tokens = fit(page(line=0), text_format).tokens
+    fitted = fit(replace(page(line=0), budget=tokens - 10), text_format).page
     lost = [v.table["name"] for v in fitted.tables if not v.sample]
     assert lost
     assert lost == ["t0", "t1", "t2", "t3"][-len(lost) :]

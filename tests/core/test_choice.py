@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.choice import POOL, Choice, batched, understood
-from stages.core.judge.chosen import fused
-from stages.core.judge.types import Edge, Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import Edge, Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.priors.model_choice import fused
+from stages.core.linking.link import POOL, Choice, batched, understood
 from stages.core.records import Table
 
 NAMES = [f"t{n}" for n in range(6)]

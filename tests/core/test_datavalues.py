@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from stages.core.catalog import scan_root
-from stages.core.catalog.raw import ScanOptions
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import DataError
-from stages.core.judge.datavalues import LONGEST, PER_COLUMN, with_values
-from stages.core.judge.seeking import Seeker
+from stages.core.judge.match.data_lookup import LONGEST, PER_COLUMN, Seeker, with_values
 from stages.core.records import Table
 from stages.core.sandbox.database import Database
 from stages.link import link

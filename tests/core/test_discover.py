@@ -11,7 +11,7 @@ import pytest
 
 from stages.core.catalog import discover, scan_files, scan_root
 from stages.core.catalog.discover import Findings, kinds, module_for, walk
-from stages.core.catalog.prepared import MARK_FILE
+from stages.core.catalog.documents import MARK_FILE
 from stages.core.errors import SourceError
 
 

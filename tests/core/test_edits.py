@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from stages.core import edits, schema
-from stages.core.selection import conflicts, shown_at, voted
+from stages.core.lines import edits, schema
+from stages.core.lines.readers import conflicts, shown_at, voted
 from tests.tools import pipe, run
 
 Edit = Callable[[dict[str, Any]], Any]

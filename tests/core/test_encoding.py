@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.catalog.encoding import detect
+from stages.core.catalog.bytes.encoding import detect
 from stages.core.errors import UsageError
 
 CHINESE = "姓名,城市\n王小明,北京\n李丽,上海\n张伟,广州\n"

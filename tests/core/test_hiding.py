@@ -10,9 +10,8 @@ import duckdb
 import pytest
 
 from stages.core.catalog import ScanOptions, scan_files, scan_root
-from stages.core.catalog.hiding import hidden_columns
-from stages.core.catalog.raw import RawTable
-from stages.core.catalog.secrets import secrecy
+from stages.core.catalog.hiding import hidden_columns, secrecy
+from stages.core.catalog.source_table import RawTable
 from tests.tools import run
 
 ALWAYS = ["password", "Password", "user_password", "passwd", "pwd", "userPassword", "PasswordHash", "password_salt", "passcode", "token", "api_token", "accessToken", "refresh_token", "PUSH_TOKEN", "client_secret", "secret", "apiSecret", "secret_key", "api_key", "apikey", "cvv", "密码", "登录密码", "用户_密码", "密码哈希", "访问令牌", "密钥"]  # fmt: skip

@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.errors import DataError
-from stages.core.judge.history import BoundHistory, History
-from stages.core.judge.past_sql import count_statements, read_history, statements
-from stages.core.lookup import Names
+from stages.core.judge.priors.query_log import (
+    BoundHistory,
+    History,
+    count_statements,
+    read_history,
+    statements,
+)
+from stages.core.names import Names
 from stages.core.records import Table
 
 PAST = """\

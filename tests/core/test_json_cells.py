@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.catalog.jsonstream import _LOOSE
+from stages.core.catalog.sources.json.stream import _LOOSE
 from tests.tools import ROOT, environment
 
 SIZE = 20_000_000

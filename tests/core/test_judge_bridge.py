@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.judge.bridge import joined
-from stages.core.judge.keys import graph_of
-from stages.core.judge.types import Edge
+from stages.core.judge.index.keys import graph_of
+from stages.core.judge.judgment import Edge
+from stages.core.judge.rank.select import joined
 
 NAMES = ["a", "b", "c", "d", "e"]
 

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.judge import concepts, expand, form, judge, words
-from stages.core.judge.question import Unit, read
-from stages.core.judge.values import as_indexed
+from stages.core.judge import judge
+from stages.core.judge.language import lexicon, tokenize
+from stages.core.judge.match import expand
+from stages.core.judge.match.values import as_indexed
+from stages.core.judge.question import patterns
+from stages.core.judge.question.question import Unit, read
 
 from .test_judge_keys import table
 from .test_judge_rank import ask, order
@@ -83,40 +86,40 @@ def test_a_word_finds_the_column_it_asks_for(question: str, columns: tuple[str, 
 
 def test_each_line_of_asks_is_read() -> None:
     """A word of every line asks for something, and nothing asks for itself."""
-    lines = (concepts._DATA / "asks.txt").read_text(encoding="utf-8").splitlines()
+    lines = (lexicon._DATA / "asks.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 50
     for line in lines:
         heads, colon, asked = line.partition(":")
         assert colon, line
         assert asked.split(), line
-        assert any(concepts.asked_by(head) for head in heads.split()), line
-    for own, terms in concepts.asks().items():
+        assert any(lexicon.asked_by(head) for head in heads.split()), line
+    for own, terms in lexicon.asks().items():
         assert own not in dict(terms)
         assert all(0 < likeness < 1 for _, likeness in terms)
 
 
 def test_what_is_asked_for_first_is_likeliest() -> None:
-    terms = [likeness for _, likeness in concepts.asked_by("heavier")]
-    assert concepts.asked_by("heavier")[0][0] == words.stem("weight")
+    terms = [likeness for _, likeness in lexicon.asked_by("heavier")]
+    assert lexicon.asked_by("heavier")[0][0] == tokenize.stem("weight")
     assert terms == sorted(terms, reverse=True)
-    assert concepts.asked_by("grommet") == ()
+    assert lexicon.asked_by("grommet") == ()
 
 
 def test_the_own_word_stays_likeliest() -> None:
     """What a word asks for comes behind the word itself."""
     terms = terms_of("Who is heavier?", "heavier")
-    assert terms[words.stem("heavier")] == 1.0
-    assert max(alike for term, alike in terms.items() if term != words.stem("heavier")) < 1.0
+    assert terms[tokenize.stem("heavier")] == 1.0
+    assert max(alike for term, alike in terms.items() if term != tokenize.stem("heavier")) < 1.0
 
 
 def test_every_kind_of_name_has_columns() -> None:
     """Kinds of the data and kinds of the code are the same, but for given names."""
-    kinds = {kind for found in concepts.instances().values() for kind in found}
-    assert kinds - {"given"} == set(concepts.COLUMNS)
-    assert set(concepts.COLUMNS) >= concepts.SMALL
-    for kind in concepts.COLUMNS:
-        assert concepts.columns_of([kind])
-    assert concepts.columns_of(["given"]) == ()
+    kinds = {kind for found in lexicon.instances().values() for kind in found}
+    assert kinds - {"given"} == set(lexicon.COLUMNS)
+    assert set(lexicon.COLUMNS) >= lexicon.SMALL
+    for kind in lexicon.COLUMNS:
+        assert lexicon.columns_of([kind])
+    assert lexicon.columns_of(["given"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_every_kind_of_name_has_columns() -> None:
     ],
 )
 def test_names_need_a_capital_unless_written_small(text: str, kind: str | None) -> None:
-    found = list(concepts.known_names(words.sentence(text)))
+    found = list(lexicon.known_names(tokenize.sentence(text)))
     assert [kind in kinds for _, _, kinds in found] == ([True] if kind else [])
 
 
@@ -148,18 +151,18 @@ def test_names_need_a_capital_unless_written_small(text: str, kind: str | None) 
 )
 def test_the_longest_name_counts(name: str, kind: str) -> None:
     """Not the names that its first or second word would be."""
-    assert list(concepts.known_names(words.sentence(f"the {name} now"))) == [(1, 2, (kind,))]
+    assert list(lexicon.known_names(tokenize.sentence(f"the {name} now"))) == [(1, 2, (kind,))]
 
 
 @given(HOSTILE)
 @settings(deadline=None)
 def test_known_names_stand_apart_and_inside(text: str) -> None:
     """Names overlap neither each other nor the end, in any text."""
-    found = words.sentence(text)
+    found = tokenize.sentence(text)
     at = 0
-    for first, number, kinds in concepts.known_names(found):
+    for first, number, kinds in lexicon.known_names(found):
         assert first >= at
-        assert 1 <= number <= concepts.LONGEST
+        assert 1 <= number <= lexicon.LONGEST
         assert kinds
         at = first + number
     assert at <= len(found)
@@ -168,11 +171,11 @@ def test_known_names_stand_apart_and_inside(text: str) -> None:
 @given(HOSTILE)
 @settings(deadline=None)
 def test_persons_are_runs_of_capitals(text: str) -> None:
-    found = words.sentence(text)
+    found = tokenize.sentence(text)
     at = 0
-    for first, number in concepts.persons(found):
+    for first, number in lexicon.persons(found):
         assert first >= at
-        assert 1 <= number <= concepts.LONGEST
+        assert 1 <= number <= lexicon.LONGEST
         assert all(word[0].isupper() for word, _, _ in found[first : first + number])
         at = first + number
     assert at <= len(found)
@@ -196,8 +199,8 @@ def test_without_synonyms_a_word_stands_for_itself() -> None:
 
 def test_common_words_that_ask_for_something_count() -> None:
     """``when`` says nothing by itself, but asks for a date."""
-    assert "when" in words.STOP
-    assert words.stem("date") in terms_of("When did it end?", "When")
+    assert "when" in tokenize.STOP
+    assert tokenize.stem("date") in terms_of("When did it end?", "When")
     assert terms_of("When did it end?", "When", frozenset(["synonym"])) == {}
 
 
@@ -282,13 +285,15 @@ def test_an_item_finds_its_consonants() -> None:
     ],
 )
 def test_all_names_that_a_hint_refers_to_are_read(hint: str, names: set[str]) -> None:
-    assert names <= {run for runs in form.hinted(hint) for run in runs}
+    assert names <= {run for runs in patterns.hinted(hint) for run in runs}
 
 
 def test_hints_name_the_longest_first() -> None:
-    assert ("Paper Size Code", "Paper Size", "Paper") in form.hinted("x refers to Paper Size Code")
-    assert form.hinted("nothing here") == ()
-    assert form.hinted("x refers to ") == ()
+    assert ("Paper Size Code", "Paper Size", "Paper") in patterns.hinted(
+        "x refers to Paper Size Code"
+    )
+    assert patterns.hinted("nothing here") == ()
+    assert patterns.hinted("x refers to ") == ()
 
 
 def test_a_referred_column_is_found() -> None:
@@ -341,7 +346,7 @@ def test_what_is_asked_for_may_be_shortened() -> None:
 def test_what_was_asked_before_changes_nothing() -> None:
     """Two spellings of one stem are met the same, in whatever order they come."""
     spellings = ("quantity", "quantities")
-    units = [Unit(word, ((words.stem(word), 1.0),), 0, "question") for word in spellings]
+    units = [Unit(word, ((tokenize.stem(word), 1.0),), 0, "question") for word in spellings]
     straight, turned = expand.vocabulary({"qty": 0}), expand.vocabulary({"qty": 0})
     one = [expand.expand(unit, straight) for unit in units]
     other = [expand.expand(unit, turned) for unit in reversed(units)]
@@ -356,10 +361,10 @@ def test_what_a_question_wants_gives_no_initials() -> None:
 
 @pytest.mark.parametrize("word", ["same", "sent", "order", "won", "round", "running", "real"])
 def test_everyday_words_are_no_names(word: str) -> None:
-    assert list(concepts.known_names(words.sentence(f"the {word} one"))) == []
+    assert list(lexicon.known_names(tokenize.sentence(f"the {word} one"))) == []
 
 
 def test_a_hint_of_one_long_word_takes_bounded_time() -> None:
     began = time.process_time()
-    form.hinted("a" * 5_000)
+    patterns.hinted("a" * 5_000)
     assert time.process_time() - began < 0.3

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.judge import engine, fuse, judge
-from stages.core.judge.copies import copies_of
+from stages.core.judge import judge, pipeline
+from stages.core.judge.index.copies import copies_of
+from stages.core.judge.rank import scores
 
 from .test_judge_keys import table
 from .test_judge_rank import ask, order
@@ -201,17 +202,19 @@ def test_codes_stand_behind_their_originals() -> None:
     assert ranked.index("OCRD") < ranked.index("ACRD")
 
 
-@pytest.mark.parametrize(("question", "taken"), [("all orders", fuse.COPY), ("orders archive", 0)])
+@pytest.mark.parametrize(
+    ("question", "taken"), [("all orders", scores.COPY), ("orders archive", 0)]
+)
 def test_only_a_copy_that_is_not_asked_for_is_lowered(question: str, taken: float) -> None:
-    match = engine.matched(ask(question), SHOP)
+    match = pipeline.matched(ask(question), SHOP)
     before = np.array([0.5, 0.25, -1.0], dtype=np.float32)
-    after = fuse.originals_first(match, before)
+    after = scores.originals_first(match, before)
     assert (before - after).tolist() == [0.0, taken, 0.0]
     assert before.tolist() == [0.5, 0.25, -1.0]
 
 
 def test_what_copy_of_what_is_kept_with_the_index() -> None:
-    match = engine.matched(ask("orders"), SHOP)
+    match = pipeline.matched(ask("orders"), SHOP)
     assert match.index.copy_of.tolist() == [-1, 0, -1]
 
 

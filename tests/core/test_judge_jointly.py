@@ -13,15 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.judge import engine, jointly, judge
-from stages.core.judge.jointly import MOST_MEMBERS, MOST_TABLES, Around, chances, features, members
+from stages.core.judge import judge, pipeline
+from stages.core.judge.rank import set_model
+from stages.core.judge.rank.set_model import (
+    MOST_MEMBERS,
+    MOST_TABLES,
+    Around,
+    chances,
+    features,
+    members,
+)
 
 from .test_judge_keys import table
 from .test_judge_rank import SCHOOL, ask
 
-NAMES = jointly._NAMES
+NAMES = set_model._NAMES
 #: Nothing is surer than this, once blended.
-SUREST = jointly.BLEND * math.log((1 - 1e-5) / 1e-5)
+SUREST = set_model.BLEND * math.log((1 - 1e-5) / 1e-5)
 
 
 def weighted(**more: float) -> Any:
@@ -129,7 +137,7 @@ def test_all_chances_are_finite_and_bounded(found: tuple[Any, Around], fitted: A
     made = chances(logits, near, fitted * 100)
     assert made.shape == logits.shape
     assert np.isfinite(made).all()
-    own = (1 - jointly.BLEND) * logits
+    own = (1 - set_model.BLEND) * logits
     assert (np.abs(made - own) <= SUREST + 1e-3).all()
 
 
@@ -160,7 +168,7 @@ def test_log_odds_alone_keep_their_order(found: tuple[Any, Around], weight: floa
 def test_a_single_table_is_sure_among_sets() -> None:
     """There is one set, so its table is in it."""
     made = chances(np.array([-1.0], dtype=np.float32), around(1), weighted())
-    assert made[0] == pytest.approx((1 - jointly.BLEND) * -1.0 + SUREST, abs=1e-2)
+    assert made[0] == pytest.approx((1 - set_model.BLEND) * -1.0 + SUREST, abs=1e-2)
 
 
 def test_a_bridge_gains_where_parts_cost() -> None:
@@ -229,9 +237,9 @@ def test_what_tables_say_is_read_from_the_match() -> None:
         table("menu", "dish", examples={"dish": ["Pea Soup"]}),
     ]
     question = ask("Which `stu_id` of the student had 'Pea Soup'?")
-    match = engine.matched(question, tables)
+    match = pipeline.matched(question, tables)
     names = [match.index.names[at] for at in match.candidates]
-    near = jointly.around(match, np.arange(len(names)))
+    near = set_model.around(match, np.arange(len(names)))
     at = {name: place for place, name in enumerate(names)}
     assert near.joined[at["student"], at["enrolment"]]
     assert not near.joined[at["student"], at["menu"]]
@@ -249,33 +257,33 @@ def test_what_tables_say_is_read_from_the_match() -> None:
 
 @pytest.mark.parametrize("question", ["", "?", "the of and", "\x00"])
 def test_a_question_without_words_is_judged(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jointly, "weights", lambda: weighted(cover=2.0, unexplained=-1.0))
-    match = engine.matched(ask(question), SCHOOL)
+    monkeypatch.setattr(set_model, "weights", lambda: weighted(cover=2.0, unexplained=-1.0))
+    match = pipeline.matched(ask(question), SCHOOL)
     assert match.best.shape[0] == 0
-    assert np.isfinite(jointly.refined(match, np.zeros(len(SCHOOL), dtype=np.float32))).all()
+    assert np.isfinite(set_model.refined(match, np.zeros(len(SCHOOL), dtype=np.float32))).all()
     assert len(judge(ask(question), SCHOOL).tables) == len(SCHOOL)
 
 
 def test_only_the_likeliest_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = [table(f"g{chr(97 + at)}", "roof") for at in range(MOST_TABLES + 4)]
-    match = engine.matched(ask("roofs"), tables)
+    match = pipeline.matched(ask("roofs"), tables)
     logits = np.linspace(-3, 3, len(tables), dtype=np.float32)
     before = logits.copy()
-    monkeypatch.setattr(jointly, "weights", lambda: weighted())
-    made = jointly.refined(match, logits)
+    monkeypatch.setattr(set_model, "weights", lambda: weighted())
+    made = set_model.refined(match, logits)
     assert (made[:4] == before[:4]).all()
     assert (made[4:] != before[4:]).all()
     assert (logits == before).all()
 
 
 def test_nothing_is_refined_without_weights_or_company(monkeypatch: pytest.MonkeyPatch) -> None:
-    match = engine.matched(ask("roofs"), SCHOOL)
+    match = pipeline.matched(ask("roofs"), SCHOOL)
     logits = np.linspace(-3, 3, len(SCHOOL), dtype=np.float32)
-    monkeypatch.setattr(jointly, "weights", lambda: None)
-    assert jointly.refined(match, logits) is logits
-    monkeypatch.setattr(jointly, "weights", lambda: weighted())
-    single = engine.matched(ask("roofs"), SCHOOL[:1])
-    assert jointly.refined(single, logits[:1]).tolist() == logits[:1].tolist()
+    monkeypatch.setattr(set_model, "weights", lambda: None)
+    assert set_model.refined(match, logits) is logits
+    monkeypatch.setattr(set_model, "weights", lambda: weighted())
+    single = pipeline.matched(ask("roofs"), SCHOOL[:1])
+    assert set_model.refined(single, logits[:1]).tolist() == logits[:1].tolist()
     assert len(judge(ask("roofs"), SCHOOL[:1]).tables) == 1
 
 
@@ -290,7 +298,7 @@ def test_without_keys_tables_are_judged_apart(
         seen.append(len(logits))
         return logits
 
-    monkeypatch.setattr(jointly, "refined", refined)
+    monkeypatch.setattr(set_model, "refined", refined)
     judge(ask("Which students take the course Databases?"), SCHOOL, without=without)
     assert bool(seen) is asked
 
@@ -298,9 +306,9 @@ def test_without_keys_tables_are_judged_apart(
 def test_a_bridge_is_lifted_through_the_front_door(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a cost of parts and none of size, the join table gains."""
     question = ask("Which students take the course Databases?")
-    monkeypatch.setattr(jointly, "weights", lambda: weighted())
+    monkeypatch.setattr(set_model, "weights", lambda: weighted())
     plain = {ranked.name: ranked.score for ranked in judge(question, SCHOOL).tables}
-    monkeypatch.setattr(jointly, "weights", lambda: weighted(parts=-4.0))
+    monkeypatch.setattr(set_model, "weights", lambda: weighted(parts=-4.0))
     parted = {ranked.name: ranked.score for ranked in judge(question, SCHOOL).tables}
     lift = {name: parted[name] - plain[name] for name in plain}
     assert lift["enrolment"] > lift["building"]
@@ -310,23 +318,23 @@ def test_a_bridge_is_lifted_through_the_front_door(monkeypatch: pytest.MonkeyPat
 def test_weights_are_kept_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Written in the order of the features, read in it whatever order the file has."""
     path = tmp_path / "jointly.json"
-    monkeypatch.setattr(jointly, "FILE", path)
-    assert jointly.weights.__wrapped__() is None
+    monkeypatch.setattr(set_model, "FILE", path)
+    assert set_model.weights.__wrapped__() is None
     fitted = [at / 8 for at in range(len(NAMES))]
-    jointly.save(fitted, path)
+    set_model.save(fitted, path)
     held = orjson.loads(path.read_bytes())
     assert list(held) == list(NAMES)
     path.write_bytes(orjson.dumps(dict(reversed(held.items()))))
-    read = jointly.weights.__wrapped__()
+    read = set_model.weights.__wrapped__()
     assert read is not None
     assert read.tolist() == fitted
     with pytest.raises(ValueError, match="shorter"):
-        jointly.save(fitted[:-1], path)
+        set_model.save(fitted[:-1], path)
 
 
 def test_shipped_weights_are_of_these_features() -> None:
     """Where there are any yet."""
-    found = jointly.weights.__wrapped__()
+    found = set_model.weights.__wrapped__()
     if found is not None:
         assert found.shape == (len(NAMES),)
         assert np.isfinite(found).all()
@@ -336,8 +344,8 @@ def test_shipped_weights_are_of_these_features() -> None:
 def test_tables_that_tie_still_tie(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing tells these apart, so they must stand and fall together."""
     tables = [table(f"g{chr(97 + at)}", "roof") for at in range(n)]
-    monkeypatch.setattr(jointly, "weights", lambda: weighted(best=1.0))
+    monkeypatch.setattr(set_model, "weights", lambda: weighted(best=1.0))
     question = ask("Which turtles were measured?")
     logits = np.full(n, -2.0, dtype=np.float32)
-    made = jointly.refined(engine.matched(question, tables), logits)
+    made = set_model.refined(pipeline.matched(question, tables), logits)
     assert made == pytest.approx(np.full(n, made[0]), abs=1e-3)

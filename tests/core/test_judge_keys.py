@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stages.core.judge.keys import key_graph
+from stages.core.judge.index.keys import key_graph
 from stages.core.records import Table
 
 

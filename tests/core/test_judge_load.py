@@ -7,8 +7,10 @@ import tracemalloc
 
 import pytest
 
-from stages.core.judge import expand, index, judge, store
-from stages.core.judge.question import read
+from stages.core.judge import judge, store
+from stages.core.judge.index import index
+from stages.core.judge.match import expand
+from stages.core.judge.question.question import read
 
 from .test_judge_keys import table
 from .test_judge_rank import SCHOOL, ask

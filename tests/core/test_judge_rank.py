@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.judge import CHANNELS, Judgment, judge, reason
-from stages.core.judge.cut import keep
-from stages.core.judge.types import Evidence, RankedTable
+from stages.core.judge.judgment import Evidence, RankedTable
+from stages.core.judge.rank.select import keep
 from stages.core.records import Task
 
 from .test_judge_keys import table

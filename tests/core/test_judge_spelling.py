@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stages.core.catalog.naming import canonical
-from stages.core.judge import disk, judge
-from stages.core.judge.index import build
-from stages.core.judge.spelling import spelled, spelling
+from stages.core.judge import judge, store
+from stages.core.judge.index.index import build
+from stages.core.judge.index.names import spelled, spelling
 from stages.core.records import Table
 
 from .test_judge_keys import table
@@ -65,8 +65,8 @@ def test_edges_come_in_canonical_names() -> None:
 
 
 def test_an_index_on_disk_keeps_both_names(tmp_path: Path) -> None:
-    disk.save(build(SCANNED), tmp_path / "index.npz")
-    held = disk.load(tmp_path / "index.npz")
+    store.save(build(SCANNED), tmp_path / "index.npz")
+    held = store.load(tmp_path / "index.npz")
     assert held is not None
     assert held.canonical == tuple(t["name"] for t in SCANNED)
     assert held.names == tuple(t["name"] for t in RAW)

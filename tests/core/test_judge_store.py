@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.core.judge import disk, judge
-from stages.core.judge.index import build
+from stages.core.judge import judge, store
+from stages.core.judge.index.index import build
 from stages.core.records import Table
 
 from .test_judge_keys import table
@@ -49,8 +49,8 @@ def wide(n_tables: int, n_columns: int) -> list[Table]:
 
 def test_an_index_survives_the_disk(tmp_path: Path) -> None:
     made = build(SCHOOL)
-    disk.save(made, tmp_path / "index.npz")
-    held = disk.load(tmp_path / "index.npz")
+    store.save(made, tmp_path / "index.npz")
+    held = store.load(tmp_path / "index.npz")
     assert held is not None
     assert (held.names, held.columns, held.vocabulary) == (
         made.names,
@@ -87,16 +87,16 @@ def odd_zip() -> bytes:
 )
 def test_a_broken_file_is_made_anew(tmp_path: Path, content: bytes) -> None:
     tables = wide(60, 30)
-    path = disk.path_of(tmp_path, disk.key_of(sorted(tables, key=lambda table: table["name"])))
+    path = store.path_of(tmp_path, store.key_of(sorted(tables, key=lambda table: table["name"])))
     path.write_bytes(content)
     assert len(judge(ask("prices of orders"), tables, index_dir=tmp_path).tables) == 60
-    assert disk.load(path) is not None
+    assert store.load(path) is not None
 
 
 def test_the_key_follows_every_byte() -> None:
     described = [{**SCHOOL[0], "description": "pupils"}, *SCHOOL[1:]]
-    assert disk.key_of(SCHOOL) != disk.key_of(described)
-    assert disk.key_of(SCHOOL) == disk.key_of(list(SCHOOL))
+    assert store.key_of(SCHOOL) != store.key_of(described)
+    assert store.key_of(SCHOOL) == store.key_of(list(SCHOOL))
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -112,17 +112,17 @@ def test_what_cannot_be_finished_leaves_nothing_behind(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    disk.save(build(SCHOOL), tmp_path / "judge-1.npz")
+    store.save(build(SCHOOL), tmp_path / "judge-1.npz")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_indexes_used_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MOST_FILES", 2)
+    monkeypatch.setattr(store, "MOST_FILES", 2)
     made = build(SCHOOL)
     for day, key in enumerate("abc"):
-        disk.save(made, disk.path_of(tmp_path, key))
-        os.utime(disk.path_of(tmp_path, key), (day, day))
-        disk.load(disk.path_of(tmp_path, "a"))
+        store.save(made, store.path_of(tmp_path, key))
+        os.utime(store.path_of(tmp_path, key), (day, day))
+        store.load(store.path_of(tmp_path, "a"))
     assert {path.name for path in tmp_path.iterdir()} == {"judge-a.npz", "judge-c.npz"}
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.judge import dates, judge
-from stages.core.judge.cut import by_time, keep
-from stages.core.judge.parts import family, parts_of, shard
+from stages.core.judge import judge
+from stages.core.judge.index.parts import family, parts_of, shard
+from stages.core.judge.language import dates
+from stages.core.judge.rank.select import by_time, keep
 
 YEARS = [f"sales_{year}" for year in range(2015, 2025)]
 NOISE = ["weather", "parking", "holiday", "printer", "vendor", "badge", "lamp", "desk"]

@@ -7,11 +7,11 @@ import gc
 import numpy as np
 import pytest
 
-from stages.core.judge import trees
-from stages.core.judge.bucket import Bucket
-from stages.core.judge.calm import calm
-from stages.core.judge.form import hinted
-from stages.core.judge.trees import Trees
+from stages.core.judge.match.expand import Bucket
+from stages.core.judge.question.patterns import hinted
+from stages.core.judge.rank import trees
+from stages.core.judge.rank.trees import Trees
+from stages.core.judge.store import calm
 
 # x0 <= 1 ? (x1 <= 0 ? leaf 0 : leaf 1) : leaf 2, and a tree of one leaf.
 MODEL = Trees(

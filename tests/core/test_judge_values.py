@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stages.core.judge.index import build
-from stages.core.judge.question import read
-from stages.core.judge.values import is_plain_number, whole_values
+from stages.core.judge.index.index import build
+from stages.core.judge.match.values import is_plain_number, whole_values
+from stages.core.judge.question.question import read
 
 from .test_judge_keys import table
 

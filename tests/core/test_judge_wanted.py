@@ -6,9 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stages.core.judge import engine, judge, wanted
-from stages.core.judge.kinds import DATE, NAME, PERSON, terms_of
-from stages.core.judge.question import MOST_UNITS, read
+from stages.core.judge import judge, pipeline
+from stages.core.judge.index.semantic_types import DATE, NAME, PERSON, terms_of
+from stages.core.judge.question import entities
+from stages.core.judge.question.question import MOST_UNITS, read
 from stages.core.records import Column
 
 from .test_judge_concepts import HOSTILE, both_ways, leads
@@ -18,7 +19,7 @@ from .test_judge_rank import ask, order
 
 def kinds_of(question: str, hint: str = "") -> dict[str, str]:
     """Texts of a question and the one kind that each wants."""
-    return {text: terms[0][0] for text, terms in wanted.units(question, hint)}
+    return {text: terms[0][0] for text, terms in entities.units(question, hint)}
 
 
 def column(name: str, type_: str = "VARCHAR", *examples: str) -> Column:
@@ -62,8 +63,8 @@ def test_without_form_nothing_is_wanted() -> None:
     wanted_of = {unit.text for unit in read(question).units if unit.origin == "form"}
     assert wanted_of >= {"Nick Wahlberg", "Blue Moon", "1997"}
     assert not [u for u in read(question, frozenset(["form"])).units if u.origin == "form"]
-    assert engine.matched(question, tables).table["kind"].any()
-    assert not engine.matched(question, tables, frozenset(["form"])).table["kind"].any()
+    assert pipeline.matched(question, tables).table["kind"].any()
+    assert not pipeline.matched(question, tables, frozenset(["form"])).table["kind"].any()
     for ranked in judge(question, tables, without=["form"]).tables:
         assert "form" not in {item.type for item in ranked.evidence}
 
@@ -110,11 +111,11 @@ def test_a_hint_names_persons_too() -> None:
     ],
 )
 def test_places_and_titles_are_no_persons(text: str, persons: list[str]) -> None:
-    assert list(wanted.people(text)) == persons
+    assert list(entities.people(text)) == persons
 
 
 def test_a_given_name_says_more_than_capitals() -> None:
-    found = wanted.people("Was Nick Wahlberg or Zebulon Quigley there?")
+    found = entities.people("Was Nick Wahlberg or Zebulon Quigley there?")
     assert found["Nick Wahlberg"] > found["Zebulon Quigley"]
 
 
@@ -125,7 +126,7 @@ def test_a_given_name_says_more_than_capitals() -> None:
 @settings(deadline=None)
 def test_few_kinds_are_wanted_of_any_question(question: str, hint: str) -> None:
     """At most six runs, one ``who`` and one ``time``; likenesses are shares."""
-    found = wanted.units(question, hint)
+    found = entities.units(question, hint)
     assert len(found) <= 6 + 2
     for text, terms in found:
         assert text
@@ -186,7 +187,7 @@ def test_no_word_of_a_question_or_catalog_is_a_kind() -> None:
     "question", ["It was about Nick Wahlberg.", "What is Nick Wahlberg's salary?"]
 )
 def test_a_person_counts_once(question: str) -> None:
-    assert list(wanted.people(question)) == ["Nick Wahlberg"]
+    assert list(entities.people(question)) == ["Nick Wahlberg"]
 
 
 def test_a_quoted_title_counts_once() -> None:

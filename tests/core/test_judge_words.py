@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.judge import chinese, dates, expand, form, glossary, keys, segment, words
-from stages.core.judge.question import read
+from stages.core.judge.index import keys
+from stages.core.judge.language import chinese, dates, tokenize
+from stages.core.judge.match import expand
+from stages.core.judge.question import patterns
+from stages.core.judge.question import question as question_question
+from stages.core.judge.question.question import read
 
 
 @pytest.mark.parametrize(
@@ -27,30 +31,30 @@ from stages.core.judge.question import read
     ],
 )
 def test_names_are_split(name: str, parts: tuple[str, ...]) -> None:
-    assert words.split(name) == parts
+    assert tokenize.split(name) == parts
 
 
 @given(st.text(max_size=40))
 def test_splitting_any_text_keeps_its_letters(name: str) -> None:
-    assert "".join(words.split(name)).lower() == "".join(part for part in words.split(name))
-    assert all(part and part == part.lower() for part in words.split(name) if part.isascii())
+    assert "".join(tokenize.split(name)).lower() == "".join(part for part in tokenize.split(name))
+    assert all(part and part == part.lower() for part in tokenize.split(name) if part.isascii())
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("countries", "country"), ("employees", "employee"), ("prices", "price")]
 )
 def test_stems_meet(one: str, other: str) -> None:
-    assert words.stem(one) == words.stem(other)
+    assert tokenize.stem(one) == tokenize.stem(other)
 
 
 @pytest.mark.parametrize("part", ["zzqxk", "xqzvbnmk", "employee"])
 def test_what_is_no_run_of_words_stays_whole(part: str) -> None:
-    assert segment.cut(part) == (part,)
+    assert tokenize.cut(part) == (part,)
 
 
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=6, max_size=24))
 def test_segmentation_loses_no_letter(part: str) -> None:
-    assert "".join(segment.cut(part)) == part
+    assert "".join(tokenize.cut(part)) == part
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,7 @@ def test_dates_in_any_text_are_in_order(text: str) -> None:
 
 
 def test_quoted_strings_of_both_languages() -> None:
-    assert set(form.quoted("有多少“女”性住在 'New York' 或《红楼梦》？")) == {
+    assert set(patterns.quoted("有多少“女”性住在 'New York' 或《红楼梦》？")) == {
         "女",
         "new york",
         "红楼梦",
@@ -123,8 +127,8 @@ def test_quoted_strings_of_both_languages() -> None:
 
 def test_a_definition_counts_only_for_a_word_of_the_question() -> None:
     known = "- GMV refers to the sum of paid orders.\n- churn refers to lost users."
-    assert glossary.about("What was the GMV?", known) == "GMV the sum of paid orders."
-    assert glossary.about("How many shops?", known) == ""
+    assert question_question.about("What was the GMV?", known) == "GMV the sum of paid orders."
+    assert question_question.about("How many shops?", known) == ""
 
 
 def test_identifiers_are_read_as_the_schema_spells_them() -> None:

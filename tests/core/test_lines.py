@@ -7,9 +7,9 @@ import io
 import orjson
 import pytest
 
-from stages.core import lines
 from stages.core.errors import LineError
-from stages.core.lines import Asked, Broken, Library, Shelf, digest, dump, parse
+from stages.core.lines import lines
+from stages.core.lines.lines import Asked, Broken, Library, Shelf, digest, dump, parse
 
 ID = "sha256:" + "0" * 64
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.linking.connect import Relations, relations_of
+from stages.core.linking.join_graph import Relations, relations_of
 
 
 def table(name: str, *columns: str, to: dict[str, tuple[str, str]] | None = None) -> Any:

@@ -10,10 +10,10 @@ import threading
 import pytest
 
 from stages.core.errors import SqlUnavailable
-from stages.core.linking.data import Data, Ways
-from stages.core.linking.kept import Kept
 from stages.core.sandbox import Limits
-from stages.core.sandbox.pool import Pool, size_for
+from stages.core.sandbox.engine.pool import Pool, size_for
+from stages.core.sandbox.result_cache import Kept
+from stages.core.sandbox.session import Data, Ways
 from tests import ga360
 
 SQL = "SELECT trafficSource.source, count(*) FROM GA_Sessions_2017 GROUP BY 1"

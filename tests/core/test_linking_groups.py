@@ -6,17 +6,16 @@ import random
 
 import pytest
 
-from stages.core.linking.columns import every, folded, narrowed, units
-from stages.core.linking.groups import grouped
-from stages.core.linking.packing import Batch
-from stages.core.linking.protect import Protected, declared_keys, is_name_column
-from stages.core.linking.schema_text import sheet, text, whole
+from stages.core.linking.batches import Batch
+from stages.core.linking.column_refs import every, folded, grouped, narrowed, units
+from stages.core.linking.prune.builtin import Protected, declared_keys, is_name_column
+from stages.core.linking.render import sheet, table_text, whole
 from tests.core.linking_tables import sessions, table
 
 
 def shown(group, lang="en"):
     part = whole(sheet(group, lang))
-    return text(part, Batch((part,)).ids, "g1")
+    return table_text(part, Batch((part,)).ids, "g1")
 
 
 def test_tables_with_the_same_column_names_are_one_group():

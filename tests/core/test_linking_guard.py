@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stages.core.linking.connect import Relations
-from stages.core.linking.guard import LIMIT, SAME_NAME, Guard
-from stages.core.linking.picked import Pick, Picked
+from stages.core.linking.join_graph import Relations
+from stages.core.linking.refine.choice import Pick, Picked
+from stages.core.linking.refine.joining import LIMIT, SAME_NAME, Guard
 from tests.core.test_linking_connect import table
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.linking.groups import grouped
-from stages.core.linking.packing import packed
-from stages.core.linking.schema_text import sheet
+from stages.core.linking.batches import packed
+from stages.core.linking.column_refs import grouped
+from stages.core.linking.render import sheet
 from stages.core.tokens import count
 from tests.core.linking_tables import table
 

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.linking.evidence import by_evidence, cut
-from stages.core.linking.groups import grouped
-from stages.core.linking.packing import Batch
-from stages.core.linking.protect import Protected
-from stages.core.linking.pruning import Voted, merged
-from stages.core.linking.replies import IRRELEVANT, RELEVANT, Reader, Said
-from stages.core.linking.schema_text import sheet, whole
-from stages.core.linking.scores import Scores
+from stages.core.linking.batches import Batch
+from stages.core.linking.column_refs import grouped
+from stages.core.linking.prune.builtin import Protected, by_evidence, cut
+from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, Reader, Said
+from stages.core.linking.prune.scores import Scores
+from stages.core.linking.prune.tally import Voted, merged
+from stages.core.linking.render import sheet, whole
 from tests.core.linking_tables import sessions, table
 
 

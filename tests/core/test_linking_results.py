@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.linking.results import (
+from stages.core.sandbox.limits import Answer
+from stages.core.sandbox.result_cache import (
     FIRST,
     LONGEST,
     WHOLE,
@@ -19,7 +20,6 @@ from stages.core.linking.results import (
     shown,
     unpacked,
 )
-from stages.core.sandbox.limits import Answer
 
 
 def answer(rows, columns=("a", "b"), truncated=False):

@@ -8,9 +8,9 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from stages.core.lines import Library
-from stages.core.linking.data import Data
-from stages.core.live import AWAKE, Live, live
+from stages.core.lines.lines import Library
+from stages.core.runtime.sessions import AWAKE, Live, live
+from stages.core.sandbox.session import Data
 from tests import ga360
 from tests.test_house import imported
 from tests.tools import run

@@ -13,10 +13,8 @@ import pytest
 
 from stages.core.errors import NotSent
 from stages.core.model import ModelOptions, Reply, Request
-from stages.core.model.dry import DryRun, tokens_in
-from stages.core.model.dump import DumpPrompt
-from stages.core.model.placeholder import placeholder
-from stages.core.model.pricing import Price, price
+from stages.core.model.dry_run import DryRun, DumpPrompt, placeholder, tokens_in
+from stages.core.model.usage import Price, price
 from stages.core.tokens import count
 from tests.core.model_asking import FINE, REQUEST, SCHEMA, ask, asking
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from stages.core.choice import REPLY_SCHEMA as CHOICE
 from stages.core.errors import ReplyInvalid
-from stages.core.linking.exploring import ASKED
-from stages.core.linking.judgments import JUDGMENT
-from stages.core.linking.meaning import REPLY_SCHEMA as SEMANTICS
-from stages.core.linking.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA
-from stages.core.linking.rounds import reply_schema
+from stages.core.linking.explore.conversation import ASKED
+from stages.core.linking.explore.judgments import JUDGMENT
+from stages.core.linking.link import REPLY_SCHEMA as CHOICE
+from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA
+from stages.core.linking.refine.rounds import reply_schema
+from stages.core.linking.summarize import REPLY_SCHEMA as SEMANTICS
+from stages.core.linking.vote import REPLY_SCHEMA as VERDICTS
 from stages.core.model import Request
-from stages.core.votes import REPLY_SCHEMA as VERDICTS
 from stages.plan import REPLY as PLAN
 from tests.core.model_asking import ask, asking
 from tests.llm_server import Say

@@ -11,7 +11,7 @@ import pytest
 
 from stages.core.errors import ModelError
 from stages.core.model import Reply
-from stages.core.model.settled import FEWEST_FORMS
+from stages.core.model.capabilities import FEWEST_FORMS
 from tests import linking_chain
 from tests.core.model_asking import FINE, REQUEST, ask_all, asking
 from tests.llm_server import LlmServer, Say

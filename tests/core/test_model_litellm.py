@@ -13,8 +13,8 @@ import pytest
 
 from stages.core.errors import CallFailed, CallTimeout, ModelError, ReplyCut, Unreachable
 from stages.core.model import Client, ModelOptions, Reply, Request
-from stages.core.model.direct import Direct, serves
-from stages.core.model.transport import Litellm
+from stages.core.model.transport.litellm import Litellm
+from stages.core.model.transport.openai import Direct, serves
 from tests.core.model_asking import FINE, REQUEST, SCHEMA, ask, ask_all, asking
 from tests.llm_server import LlmServer, Say
 
@@ -85,7 +85,7 @@ def test_nobody_there_is_said_plainly_and_soon() -> None:
 
 def test_retry_after_is_read_through_litellm() -> None:
     async def wait() -> float | None:
-        from stages.core.model.answer import Failure
+        from stages.core.model.request import Failure
 
         wire = Litellm(ModelOptions(MODEL, server.base_url))
         with pytest.raises(Failure) as caught:

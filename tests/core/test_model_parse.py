@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.model.check import checker
-from stages.core.model.parse import Unreadable, value, without_thoughts
+from stages.core.model.structured import Unreadable, checker, value, without_thoughts
 
 SCHEMA = {
     "type": "object",
@@ -121,7 +120,7 @@ def test_thoughts_are_taken_out_and_nothing_else() -> None:
 
 
 def test_lone_surrogates_are_replaced_in_text_and_data() -> None:
-    from stages.core.model.answer import Answer
+    from stages.core.model.request import Answer
 
     found = value('{"a": "x\\ud800y"}', lambda v: "")
     assert found == {"a": "x?y"}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stages.core.model import Reply, Request
-from stages.core.model.modes import ALL, form, mending, messages
-from stages.core.model.placeholder import placeholder
+from stages.core.model.dry_run import placeholder
+from stages.core.model.structured import ALL, form, mending, messages
 from stages.link import link
 from stages.prune import prune
 from stages.summarize import summarize

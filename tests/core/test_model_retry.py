@@ -7,7 +7,7 @@ from email.utils import formatdate
 
 import pytest
 
-from stages.core.model.retry import LONGEST, Circuit, backoff, retry_after
+from stages.core.model.sender import LONGEST, Circuit, backoff, retry_after
 
 
 @pytest.mark.parametrize(

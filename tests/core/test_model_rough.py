@@ -16,9 +16,8 @@ import pytest
 from stages.core.errors import CallFailed, DataError, Unreachable, UsageError
 from stages.core.model import Client, ModelOptions, Request
 from stages.core.model.cache import FILE, Cache
-from stages.core.model.options import model_options
-from stages.core.model.parse import Unreadable, value, without_thoughts
-from stages.core.model.scrub import scrubbed
+from stages.core.model.options import model_options, scrubbed
+from stages.core.model.structured import Unreadable, value, without_thoughts
 from tests.core.model_asking import FINE, REQUEST, ask, asking
 from tests.llm_server import LlmServer, Say, obliging
 from tests.tools import run

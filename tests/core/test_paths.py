@@ -10,9 +10,9 @@ import pytest
 from stages.core import paths
 from stages.core.catalog.scan_cache import cache_file
 from stages.core.errors import UsageError
-from stages.core.live import Live
 from stages.core.paths import cache_dir, reply_cache, result_cache
-from stages.core.sandbox.store import table_folder
+from stages.core.runtime.sessions import Live
+from stages.core.sandbox.engine.store import table_folder
 from stages.link import _index_folder
 from tests.tools import run
 

@@ -21,8 +21,8 @@ from stages.core.errors import (
     ReplyInvalid,
     Unreachable,
 )
+from stages.core.linking.vote import Poll, poll
 from stages.core.model.request import Reply, Request
-from stages.core.polling import Poll, poll
 
 
 class Script:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.preview import preview, previews
+from stages.core.linking.render import preview, previews
 from stages.core.records import Table
 
 SEED = """\

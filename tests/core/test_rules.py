@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.errors import DataError
-from stages.core.judge.rule_file import parse_rules, read_rules
-from stages.core.lookup import Names
+from stages.core.judge.priors.rules import parse_rules, read_rules
+from stages.core.names import Names
 from stages.core.records import Table
 
 GOOD = """\

@@ -19,9 +19,10 @@ import duckdb
 import pytest
 
 from stages.core.errors import SqlError
-from stages.core.sandbox import child, grammar
+from stages.core.sandbox.engine import child
+from stages.core.sandbox.engine.worker import Worker
+from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.worker import Worker
 from tests.core.sandbox_kit import database, write_root
 
 MARKER = "m4rk3r-of-the-test"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
-from stages.core.sandbox import gate, grammar, normal
-from stages.core.sandbox.alarm import Late, limited
+from stages.core.sandbox.gate import gate, grammar, normal
+from stages.core.sandbox.gate.grammar import Late, limited
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names
 from stages.core.sandbox.servers import gate as server_gate

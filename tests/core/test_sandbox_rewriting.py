@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.errors import SqlError, SqlRefused, UsageError
-from stages.core.sandbox import gate, grammar, repair
+from stages.core.sandbox.gate import gate, grammar, repair
+from stages.core.sandbox.gate.order import ordered
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names
-from stages.core.sandbox.order import ordered
 from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, database, table, write_root
 
 NAMES = Names([EMPLOYEES, DEPT])

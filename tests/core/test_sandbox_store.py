@@ -12,8 +12,8 @@ import pytest
 
 from stages.core.errors import SourceError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.engine.store import Store
 from stages.core.sandbox.names import Names, nearest
-from stages.core.sandbox.store import Store
 from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, load, table, write_root
 
 

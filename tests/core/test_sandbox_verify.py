@@ -7,12 +7,13 @@ import json
 import duckdb
 import pytest
 
-from stages.core.sandbox import grammar, verify
+from stages.core.sandbox.engine import child
+from stages.core.sandbox.gate import grammar
 from tests.core.test_sandbox_attacks import ATTACKS, IN_SCOPE
 from tests.core.test_sandbox_gate import SAME_AS_THE_ENGINE
 
 LISTS = grammar.functions()
-ALLOWED = verify.Allowed.of(["dept", "employees"], LISTS.scalar, LISTS.table)
+ALLOWED = child.Allowed.of(["dept", "employees"], LISTS.scalar, LISTS.table)
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +25,8 @@ def judged(con, sql):
     """What the check says: empty where it lets the statement pass."""
     serialized = con.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()[0]
     try:
-        verify.verify(serialized, ALLOWED)
-    except verify.Refused as error:
+        child.verify(serialized, ALLOWED)
+    except child.Refused as error:
         return str(error)
     return ""
 
@@ -113,8 +114,8 @@ def test_an_unknown_kind_of_node_is_stopped(con):
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = value
-        with pytest.raises(verify.Refused):
-            verify.verify(json.dumps(changed), ALLOWED)
+        with pytest.raises(child.Refused):
+            child.verify(json.dumps(changed), ALLOWED)
     tree["statements"][0]["node"]["select_list"][0]["class"] = "NEW"
-    with pytest.raises(verify.Refused):
-        verify.verify(json.dumps(tree), ALLOWED)
+    with pytest.raises(child.Refused):
+        child.verify(json.dumps(tree), ALLOWED)

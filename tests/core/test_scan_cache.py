@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from stages.core.catalog import scan_cache, scan_root
-from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.scan_cache import ScanCache, bounded, cache_file, stamp
+from stages.core.catalog.source_table import RawTable, ScanOptions
 
 CACHED = ScanOptions(cache=True)
 

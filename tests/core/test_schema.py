@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from stages.core import schema
 from stages.core.errors import LineError
+from stages.core.lines import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from stages.core import schema
 from stages.core.catalog.build import ScanResult
-from stages.core.catalog.raw import ScanOptions
-from stages.core.catalog.schema_files import SchemaFolder, catalog_of
-from stages.core.catalog.types import duckdb_type
+from stages.core.catalog.schema_only.files import SchemaFolder, catalog_of
+from stages.core.catalog.schema_only.types import duckdb_type
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import DataError, SourceError
+from stages.core.lines import schema
 
 SHOP: dict[str, Any] = {
     "db_id": "shop",

@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.errors import DataError
-from stages.core.lookup import Names
+from stages.core.evaluate.gold import Gold, GoldBook, read_gold
+from stages.core.evaluate.metrics import Facts, Measure, Tally, groups, interval, measure, worst
+from stages.core.evaluate.report import report
+from stages.core.evaluate.sections import Kept, kept
+from stages.core.names import Names
 from stages.core.records import Table
-from stages.core.scoring.bootstrap import interval
-from stages.core.scoring.facts import Facts
-from stages.core.scoring.gold import Gold, GoldBook, read_gold
-from stages.core.scoring.kept import Kept, kept
-from stages.core.scoring.linking import Measure, Tally, groups, measure, worst
-from stages.core.scoring.report import report
 
 
 def table(name: str, *columns: str, aliases: tuple[str, ...] = ()) -> Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stages.core.errors import LineError, MissingSection, StaleSection
-from stages.core.sections import Check, fingerprint, seal, with_section
-from stages.core.stage import Stage
+from stages.core.lines.sections import Check, fingerprint, seal, with_section
+from stages.core.runtime.stage import Stage
 
 
 def vote(task, tables):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stages.core.selection import focused, linked, listed, named, relevance, superset, voted
+from stages.core.lines.readers import focused, linked, listed, named, relevance, superset, voted
 
 LINK: dict[str, Any] = {
     "tables": [

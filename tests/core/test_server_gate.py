@@ -8,7 +8,7 @@ from sqlglot import exp
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names
-from stages.core.sandbox.servers import cells, gate, route, shape
+from stages.core.sandbox.servers import gate, route, shape
 from tests.servers.test_attacks_servers import MYSQL, POSTGRES
 
 
@@ -229,6 +229,6 @@ def test_small_figures_are_sent(sql):
 def test_no_row_and_no_batch_passes_the_memory_of_a_statement():
     limits = Limits(cell=1_000_000_000, memory=64)
     for columns in (1, 10, 1600):
-        row = cells.room(limits, columns) * columns * 16
-        assert row * cells.batch(limits, columns) <= 64 * 1024**2
-    assert (cells.room(Limits(), 10), cells.batch(Limits(), 10)) == (200, cells.BATCH)
+        row = shape.room(limits, columns) * columns * 16
+        assert row * shape.batch(limits, columns) <= 64 * 1024**2
+    assert (shape.room(Limits(), 10), shape.batch(Limits(), 10)) == (200, shape.BATCH)

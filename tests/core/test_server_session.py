@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stages.core.errors import SqlError, SqlLimit, SqlUnavailable
+from stages.core.sandbox.engine.worker import EngineError
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.servers.session import Session
-from stages.core.sandbox.worker import EngineError
 
 
 class Fault(Exception):

@@ -18,11 +18,11 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog.cells import cast
-from stages.core.catalog.dialect import sniff
-from stages.core.catalog.infer import text_type
-from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.bytes.cells import cast
+from stages.core.catalog.bytes.infer import text_type
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.catalog.sources import csv as source
+from stages.core.catalog.sources.csv.dialect import sniff
 from stages.core.errors import SourceError
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stages.core import schema
-from stages.core.catalog import ddl, ddl_text
-from stages.core.catalog.raw import ScanOptions
+from stages.core.catalog.schema_only import ddl, statements
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import DataError
+from stages.core.lines import schema
 
 MYSQL = """-- a dump
 /*!40101 SET NAMES utf8 */;
@@ -156,7 +156,7 @@ def test_text_without_tables(tmp_path, text):
     ],
 )
 def test_statements_are_cut_without_being_understood(text, found):
-    assert len(list(ddl_text.statements(text))) == found
+    assert len(list(statements.statements(text))) == found
 
 
 def test_a_long_dump_costs_little(tmp_path):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog import ddl
-from stages.core.catalog.raw import ScanOptions
+from stages.core.catalog.schema_only import ddl
+from stages.core.catalog.source_table import ScanOptions
 
 SSMS = """CREATE TABLE [dbo].[Order Details](
 \t[OrderID] [int] NOT NULL,

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from stages.core.catalog import load_table, scan_root
-from stages.core.catalog.raw import ScanOptions
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.sources import duckdbfile
 from stages.core.errors import SourceError, SqlLimit
+from stages.core.sandbox.engine.store import Store
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.store import Store
 
 SETUP = """
 CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, mail VARCHAR UNIQUE,

@@ -17,10 +17,10 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog import jsonslice, nested
-from stages.core.catalog.jsontypes import column_type, depth, plain
-from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.catalog.sources import json as source
+from stages.core.catalog.sources.json import columns, loader
+from stages.core.catalog.sources.json.types import column_type, depth, plain
 from stages.core.errors import SourceError
 
 Rows = list[dict[str, Any]]
@@ -498,7 +498,7 @@ def test_an_array_is_cut_out_at_its_own_brackets(tmp_path: Path, text: str) -> N
 def test_an_array_ends_where_it_ends_however_it_comes_in(value: Any, size: int) -> None:
     text = json.dumps({"before": value, "records": [value, 1], "after": value}).encode()
     pieces = (text[at : at + size] for at in range(0, len(text), size))
-    assert json.loads(b"".join(jsonslice.array(pieces, ["records"]))) == [value, 1]
+    assert json.loads(b"".join(loader.array(pieces, ["records"]))) == [value, 1]
 
 
 def test_a_map_with_a_late_fraction_keeps_it(tmp_path: Path) -> None:
@@ -543,7 +543,7 @@ TYPES: list[tuple[list[Any], str]] = [
 def test_types(values: list[Any], kind: str) -> None:
     assert column_type(values) == kind
     spelt = duckdb.execute(f"SELECT typeof(CAST(NULL AS {kind}))").fetchone()
-    assert spelt == (nested.spelt([kind]).get(kind, kind),)
+    assert spelt == (columns.spellings([kind]).get(kind, kind),)
 
 
 @pytest.mark.parametrize(

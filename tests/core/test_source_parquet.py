@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from stages.core.catalog import scan_root
-from stages.core.catalog.raw import ScanOptions
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.sources import parquet
 from stages.core.errors import SourceError
 

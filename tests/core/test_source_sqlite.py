@@ -13,12 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog import ScanOptions, load_table, scan_files, scan_root, sqlite_sample
-from stages.core.catalog.prepared import MARK_TABLE
-from stages.core.catalog.raw import RawTable
-from stages.core.catalog.sources.sqlite import scan
-from stages.core.catalog.sqlite_cells import blob_text, cell_text
-from stages.core.catalog.sqlite_types import complaint, decide, widest
+from stages.core.catalog import ScanOptions, load_table, scan_files, scan_root
+from stages.core.catalog.documents import MARK_TABLE
+from stages.core.catalog.source_table import RawTable
+from stages.core.catalog.sources.sqlite import sample, scan
+from stages.core.catalog.sources.sqlite.relation import (
+    blob_text,
+    cell_text,
+    complaint,
+    decide,
+    widest,
+)
 from stages.core.errors import SourceError
 
 
@@ -527,7 +532,7 @@ def test_row_numbers_at_both_ends_of_their_range(tmp_path: Path) -> None:
 def test_large_files_are_counted_only_where_row_numbers_are_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, gap: int, how: str, count: int
 ) -> None:
-    monkeypatch.setattr(sqlite_sample, "COUNTED_BYTES", 0)
+    monkeypatch.setattr(sample, "COUNTED_BYTES", 0)
     values = [(i + gap * (i == rows - 1), i) for i in range(rows)]
     script = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT); CREATE TABLE w (k TEXT PRIMARY KEY) WITHOUT ROWID"
     path = database(tmp_path / "a.db", script, {"t": values, "w": [(str(i),) for i in range(rows)]})

@@ -9,8 +9,8 @@ import pytest
 
 from stages.core import diagnostics
 from stages.core.errors import UsageError
-from stages.core.stage import Stage
-from stages.core.texts import texts
+from stages.core.runtime.outputs import texts
+from stages.core.runtime.stage import Stage
 
 
 def say(task, tables):

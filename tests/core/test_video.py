@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.catalog.hiccup import text_of
-from stages.core.catalog.video import find, interleave
+from stages.core.catalog.video import find, interleave, text_of
 
 
 @pytest.mark.parametrize(

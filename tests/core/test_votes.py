@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.records import Table
-from stages.core.votes import (
+from stages.core.linking.vote import (
     REPLY_SCHEMA,
     UNVOTED_TALLY,
     Outcome,
@@ -20,6 +19,7 @@ from stages.core.votes import (
     result,
     unvoted,
 )
+from stages.core.records import Table
 
 NAMES = ["a", "b", "表"]
 

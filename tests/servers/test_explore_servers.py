@@ -9,10 +9,10 @@ import pytest
 
 from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.errors import SqlUnavailable
-from stages.core.linking.data import Data, Ways
-from stages.core.linking.facts import facts_of
-from stages.core.linking.kept import Kept
+from stages.core.linking.explore.profile import facts_of
 from stages.core.sandbox import Limits
+from stages.core.sandbox.result_cache import Kept
+from stages.core.sandbox.session import Data, Ways
 from tests.servers.conftest import PASSWORD
 from tests.tools import run
 

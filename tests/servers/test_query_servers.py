@@ -11,8 +11,8 @@ from decimal import Decimal
 
 import pytest
 
-from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.servers import ServerOptions, scan_server
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SqlError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
 from tests.servers.conftest import PASSWORD

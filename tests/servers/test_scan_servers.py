@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from stages.core import schema
-from stages.core.catalog.raw import ScanOptions
 from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.catalog.servers import mysql as mysql_reader
 from stages.core.catalog.servers import postgresql as postgres_reader
+from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SourceError, UsageError
+from stages.core.lines import schema
 from tests.servers.conftest import PASSWORD
 
 pytestmark = pytest.mark.server

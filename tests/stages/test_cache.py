@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from stages.core.errors import NotCached
-from stages.core.linking.kept import Kept as Results
-from stages.core.linking.results import Tried
 from stages.core.model import ModelOptions
 from stages.core.model.cache import FILE
+from stages.core.sandbox.result_cache import Kept as Results
+from stages.core.sandbox.result_cache import Tried
 from stages.core.text import block
 from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
 from tests.tools import Done, run

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.collapse import DECIDERS, STAGE, collapse
-from stages.core import schema
 from stages.core.errors import MissingSection
+from stages.core.lines import schema
 from tests.seed_tables import seed_table, seed_tables, seed_task
 
 NAMES = list("abcdef")

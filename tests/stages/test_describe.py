@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.collapse import collapse
-from stages.core import schema
+from stages.core.lines import schema
 from stages.core.text import visible
 from stages.core.tokens import count
 from stages.describe import describe

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from stages.core.linking.data import Data, Ways
+from stages.core.lines.schema import check
 from stages.core.records import Table, Task
-from stages.core.schema import check
+from stages.core.sandbox.session import Data, Ways
 from stages.explore import explore
 from tests import ga360
 from tests.llm_server import LlmServer, Say, faulty
@@ -482,7 +482,7 @@ def test_hostile_values_stay_inside_their_block(shell: Shell, server: LlmServer)
 
 
 def test_a_large_table_shows_less_of_each_column(scene: Scene) -> None:
-    from stages.core.linking.table_view import table_view
+    from stages.core.linking.explore.conversation import table_view
     from stages.core.tokens import count
 
     columns = [

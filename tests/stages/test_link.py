@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from stages.core.errors import DataError
-from stages.core.judge.listed import SPARE_COLUMNS, SPARE_TABLES
-from stages.core.judge.past_sql import count_statements, statements
-from stages.core.judge.rule_file import parse_rules
+from stages.core.judge.priors.query_log import count_statements, statements
+from stages.core.judge.priors.rules import parse_rules
+from stages.core.judge.section import SPARE_COLUMNS, SPARE_TABLES
+from stages.core.lines.schema import check
 from stages.core.records import Table, Task
-from stages.core.schema import check
 from stages.link import STAGE, link
 from tests.llm_server import LlmServer, Say
 from tests.tools import run

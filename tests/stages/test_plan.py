@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from stages.core.linking.phrases import phrases, steps
-from stages.core.schema import check
+from stages.core.lines.schema import check
+from stages.core.linking.plan import phrases, steps
 from stages.plan import plan
 from tests.llm_server import LlmServer, Say
 

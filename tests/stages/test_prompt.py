@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.collapse import collapse
-from stages.core import schema
+from stages.core.lines import schema
 from stages.core.tokens import MOST, count
 from stages.describe import describe
 from stages.prompt import STAGE, prompt

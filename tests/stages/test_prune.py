@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from stages.core.schema import check
+from stages.core.lines.schema import check
 from stages.core.tokens import count
 from stages.prune import STAGE, prune
 from tests.core.linking_tables import sessions, table

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from stages.core.linking.data import Data, Ways
-from stages.core.linking.guard import SAME_NAME
-from stages.core.schema import check
+from stages.core.lines.schema import check
+from stages.core.linking.refine.joining import SAME_NAME
+from stages.core.sandbox.session import Data, Ways
 from stages.refine import refine
 from tests import linking_chain as chain
 from tests.core.test_linking_connect import table
@@ -512,7 +512,7 @@ def test_cli_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_evaluate_reads_the_sections_of_linking() -> None:
-    from stages.core.scoring.kept import kept
+    from stages.core.evaluate.sections import kept
 
     found = kept("refine", Asked(chain.Script(first=CHOSEN), asked(SALES), SALES, guard=0).made)
     assert found.columns is not None

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stages.core.lines import dump
-from stages.core.linking.apex import apex, original_names
-from stages.core.stage import Reported
+from stages.core.lines.lines import dump
+from stages.core.linking.refine.apex import apex, original_names
+from stages.core.runtime.stage import Reported
 from tests import ga360
 from tests.core.test_linking_connect import table
 from tests.tools import run

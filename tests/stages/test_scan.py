@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stages.core import schema
+from stages.core.lines import schema
 from tests.tools import environment, run
 
 CHECKOUT = Path(__file__).resolve().parents[2]

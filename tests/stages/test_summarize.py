@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from stages.core.schema import check
+from stages.core.lines.schema import check
 from stages.core.tokens import count
 from stages.summarize import summarize
 from tests.core.linking_tables import sessions, table

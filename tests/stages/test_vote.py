@@ -13,8 +13,8 @@ import pytest
 
 from stages.core.counts import Count
 from stages.core.errors import DataError
+from stages.core.lines.schema import check
 from stages.core.records import Table, Task
-from stages.core.schema import check
 from stages.vote import STAGE, vote
 from tests.llm_server import LlmServer, Say
 

@@ -22,12 +22,11 @@ from stages.core.catalog.discover import (
     module_of,
     walk,
 )
-from stages.core.catalog.documents import document
+from stages.core.catalog.documents import document, marked
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
-from stages.core.catalog.prepared import marked
-from stages.core.catalog.raw import RawTable, ScanOptions
 from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError, os_words
 from stages.core.line_files import Targets

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from stages.core.catalog import partitions, sources
-from stages.core.catalog.prepared import MARK_FILE
+from stages.core.catalog.documents import MARK_FILE
 from stages.core.errors import SourceError, os_words
 from stages.core.line_files import PART, Targets, holds_lines
 from stages.core.records import Skipped

@@ -1,8 +1,13 @@
-"""Documents of a root: kind, size, headings and first lines, read from a bounded prefix.
+"""The mark of tables that `prepare` made from documents; such tables are always kept.
 
-A describe of the folder prints a document's headings and first 20 lines (the contest's
-describe_context_dir); a preview cuts lines at 400 characters. Nothing more is read, so a
-1 GB text costs as little as a small one.
+Documents were judged once when they were prepared, so judging their tables again would
+filter twice (first seed, 2.2). Any one of three signs suffices:
+
+- an SQLite file holds a table named ``_winnow_prepared`` (its content is free, and it is no
+  table of the catalog); this marks every table of the file;
+- a file ``.prepared.json`` lies beside the data file; this marks every table of every file
+  in that folder, not in the folders below it;
+- the data file's stem is ``_doc_extracted``.
 """
 
 from __future__ import annotations
@@ -10,8 +15,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stages.core.catalog.encoding import detect
+from stages.core.catalog.bytes.encoding import detect
 from stages.core.records import Document
+
+MARK_TABLE = "_winnow_prepared"
+MARK_FILE = ".prepared.json"
+STEM = "_doc_extracted"
+
+
+def marked(path: Path) -> bool:
+    """Whether the data file at ``path`` is known as prepared without opening it."""
+    return path.name.split(".", 1)[0] == STEM or (path.parent / MARK_FILE).is_file()
+
+
+# Documents of a root: kind, size, headings and first lines, read from a bounded prefix.
 
 FIRST_LINES = 20
 LINE_CHARS = 400

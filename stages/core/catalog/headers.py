@@ -9,8 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stages.core.catalog import infer, separators
-from stages.core.catalog.grid import SHAPES, Grid, Row, distinct, filled, has_header, mode, table
+from stages.core.catalog.bytes import infer
+from stages.core.catalog.sources.csv.table import (
+    SHAPES,
+    Grid,
+    Row,
+    distinct,
+    filled,
+    has_header,
+    mode,
+    table,
+)
 
 _TITLES = 20  # title lines above a table, at most
 _UNIT = re.compile(
@@ -69,7 +78,7 @@ def build(
         taken = "for the header" if grid.header else "for data, not for a header,"
         warnings.append(f"all cells are text; the first line is taken {taken} without certainty")
     grid.skip = skip
-    warnings += separators.settle(grid.names, grid.types, grid.values)
+    warnings += infer.settle(grid.names, grid.types, grid.values)
     grid.warnings[:0] = warnings
     return grid
 
@@ -79,7 +88,7 @@ def _as_told(head: Sequence[Row], more: Sequence[Row], header: bool) -> Grid:
     first, rows = (head[0], list(head[1:])) if header else ([], list(head))
     grid = table(first, rows, more, mode(head))
     grid.header = header
-    grid.warnings += separators.settle(grid.names, grid.types, grid.values)
+    grid.warnings += infer.settle(grid.names, grid.types, grid.values)
     return grid
 
 

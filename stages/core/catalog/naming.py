@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stages.core.lookup import canonical, fold
+from stages.core.names import canonical, fold
 
 LAST_LEVEL = 3
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TypeVar
 
-from stages.core import interrupts
+from stages.core import signals
 
 WORKERS = 2
 """More gain nothing on two cores, and the time of one file is small."""
@@ -56,9 +56,9 @@ def _forked(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterat
         with ProcessPoolExecutor(
             WORKERS,
             mp_context=multiprocessing.get_context("fork"),
-            initializer=interrupts.inherited,
+            initializer=signals.inherited,
         ) as pool:
-            with interrupts.held():  # they start here, and the hooks of a fork lose what is raised
+            with signals.held():  # they start here, and the hooks of a fork lose what is raised
                 results = pool.map(function, tasks, chunksize=CHUNK)
             for result in results:
                 done += 1

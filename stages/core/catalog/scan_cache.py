@@ -25,7 +25,7 @@ import orjson
 
 from stages import __version__
 from stages.core.catalog import partitions
-from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.errors import UsageError
 from stages.core.paths import cache_dir
 from stages.core.records import Table

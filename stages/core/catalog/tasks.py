@@ -15,12 +15,12 @@ from typing import IO, Any, cast
 
 import orjson
 
-from stages.core import schema
 from stages.core.catalog import video
 from stages.core.catalog.discover import inside
 from stages.core.catalog.documents import read_text
 from stages.core.errors import DataError, LineError, os_words
-from stages.core.lines import split
+from stages.core.lines import schema
+from stages.core.lines.lines import split
 from stages.core.records import Task
 
 TASK_FILE = "task.json"

@@ -1,12 +1,180 @@
-"""How single values stand in a context description, in every format."""
+"""Our own words in a context description, in both languages.
+
+The sentence on a folded table is the first seed's (5.2), with the name of what folded it;
+``{tool}`` is the tool that finds the table again.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
-from stages.core.context.view import TableView
+from stages.core.context.view import Page, TableView
+from stages.core.lang import Lang
+from stages.core.lines.readers import listed
 from stages.core.records import Column, Field, Rows, Table
 from stages.core.text import cell, quoted, visible
+
+WORDS: Mapping[Lang, Mapping[str, str]] = {
+    "zh": {
+        "folded": "({who}, schema 已折叠省 token; 如需可用 {tool} 查询)",
+        "judged": "{by} 判为无关",
+        "pinned": "pin 指定折叠",
+        "or": "或",
+        "and": "、",
+        "once": "只有一行的表: {folded}",
+        "head": "数据源 {name}: {full} 张表完整展开, {names} 张只列列名, {line} 张折叠为一行; {docs} 份文档。",
+        "dialect": "SQL 方言: {dialect}。",
+        "file": "文件",
+        "server": "数据库",
+        "document": "文档",
+        "skipped": "未读取",
+        "headings": "标题",
+        "first": "开头几行",
+        "tables": "{n} 张表",
+        "rows": "{n} 行",
+        "unknown": "行数未知",
+        "also": "又名",
+        "about": "说明",
+        "columns": "列 ({n})",
+        "by_name": "列 ({n}, 仅列名)",
+        "others": "其余列 ({n}, 仅列名)",
+        "null": "可空",
+        "not null": "非空",
+        "example": "例",
+        "reason": "依据",
+        "primary": "主键",
+        "foreign": "外键",
+        "sample": "样例行 (按上列顺序)",
+        "error": "无法读取",
+        "note": "注意",
+        "budget": "为不超过 {budget} token, 省略了: {what}。",
+        "over": "超出 {budget} token 的预算; 已省略: {what}。",
+        "only names": "无可省略之处",
+        "up samples": "{n} 张表的样例行",
+        "up examples": "{n} 张表的列示例",
+        "up lines": "文档的开头几行",
+        "up columns": "{n} 张表除列名外的列信息",
+        "up notes": "逐表重复的折叠提示",
+        "more": " 等另外 {n} 张",
+        "comma": "; ",
+    },
+    "en": {
+        "folded": "({who}; schema folded to save tokens; query it with {tool} if needed)",
+        "judged": "{by} judged it irrelevant",
+        "pinned": "a pin folds it",
+        "or": ", or ",
+        "and": " and ",
+        "once": "A table of one line: {folded}",
+        "head": "Data of {name}. Tables in full: {full}, by column names: {names}, folded to a line: {line}; "
+        "documents: {docs}.",
+        "dialect": "SQL dialect: {dialect}.",
+        "file": "File",
+        "server": "Database",
+        "document": "Document",
+        "skipped": "Not read",
+        "headings": "headings",
+        "first": "first lines",
+        "tables": "tables: {n}",
+        "rows": "rows: {n}",
+        "unknown": "rows unknown",
+        "also": "also",
+        "about": "about",
+        "columns": "columns ({n})",
+        "by_name": "columns ({n}, names only)",
+        "others": "other columns ({n}, names only)",
+        "null": "nullable",
+        "not null": "not null",
+        "example": "e.g.",
+        "reason": "why",
+        "primary": "primary key",
+        "foreign": "foreign key",
+        "sample": "sample rows (in the order of the columns)",
+        "error": "could not be read",
+        "note": "note",
+        "budget": "To stay within {budget} tokens this leaves out: {what}.",
+        "over": "This is over its budget of {budget} tokens, although it leaves out: {what}.",
+        "only names": "nothing, as there is nothing but names",
+        "up samples": "sample rows (tables: {n})",
+        "up examples": "examples of columns (tables: {n})",
+        "up lines": "first lines of documents",
+        "up columns": "all but the names of columns (tables: {n})",
+        "up notes": "the sentence repeated at each folded table",
+        "more": " and {n} more",
+        "comma": "; ",
+    },
+}
+
+
+def say(lang: Lang, key: str, **values: object) -> str:
+    """One of the phrases with its values, which are neutralised already."""
+    return WORDS[lang][key].format(**values)
+
+
+def folded(page: Page, *views: TableView) -> str:
+    """The sentence that stands in place of the schemas of folded tables: who folded them."""
+    words = WORDS[page.lang]
+    by = words["and"].join(page.by) or "collapse"
+    who = (
+        [say(page.lang, "judged", by=visible(by, 80))]
+        if not views or not all(v.pinned for v in views)
+        else []
+    )
+    who += [words["pinned"]] if any(view.pinned for view in views) else []
+    return say(page.lang, "folded", who=words["or"].join(who), tool=page.tool)
+
+
+def head(page: Page) -> list[str]:
+    """What the page holds, how much is folded, and what the budget cost; a line for each."""
+    full, names, line = (len(page.at(level)) for level in ("full", "names", "line"))
+    name, documents = visible(page.catalog["name"], 80), len(page.documents)
+    lines = [say(page.lang, "head", name=name, full=full, names=names, line=line, docs=documents)]
+    if "dialect" in page.catalog:
+        lines[0] += " " + say(page.lang, "dialect", dialect=visible(page.catalog["dialect"], 40))
+    lost = given_up(page)
+    if lost or page.over:
+        what = say(page.lang, "comma").join(lost) or say(page.lang, "only names")
+        key = "over" if page.over else "budget"
+        lines.append(say(page.lang, key, budget=page.budget, what=what))
+    if page.one_note and line:
+        lines.append(say(page.lang, "once", folded=folded(page, *page.at("line"))))
+    return lines
+
+
+def unread(page: Page) -> list[str]:
+    """A line for each file that scan did not read, and one for how many more there are."""
+    word = say(page.lang, "skipped")
+    lines = [f"{word}: {path(s['path'])} ({note(s['reason'])})" for s in page.skipped]
+    return [*lines, *([f"{word}: +{page.skipped_more}"] if page.skipped_more else [])]
+
+
+def given_up(page: Page, *, named: bool = False) -> list[str]:
+    """What the budget cost, one phrase for each kind; empty where nothing is left out.
+
+    Args:
+        page: The page after it was made to fit.
+        named: Whether a few of the tables are named, too.
+    """
+    said = [say(page.lang, "up notes")] if page.one_note and page.at("line") else []
+    said += _of_tables(page, "up samples", [v for v in page.tables if _lost_sample(v)], named)
+    said += _of_tables(page, "up examples", [v for v in page.tables if not v.examples], named)
+    if not page.first_lines and any(d.get("first_lines") for d in page.documents):
+        said.append(say(page.lang, "up lines"))
+    return said + _of_tables(page, "up columns", [v for v in page.tables if v.bare], named)
+
+
+def _of_tables(page: Page, key: str, views: Sequence[TableView], named: bool) -> list[str]:
+    if not views:
+        return []
+    names = listed((view.table["name"] for view in views), WORDS[page.lang]["more"])
+    return [say(page.lang, key, n=len(views)) + (f": {names}" if named else "")]
+
+
+def _lost_sample(view: TableView) -> bool:
+    return not view.sample and bool(view.table.get("sample"))
+
+
+# How single values stand in a context description, in every format.
 
 NOTE = 300
 """Characters shown of a description, a comment, a reason, a warning, or an error."""

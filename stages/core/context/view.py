@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from stages.core.lang import Lang
+from stages.core.lines.readers import focused, relevance, shown_at, superset
+from stages.core.lines.sections import section
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
-from stages.core.sections import section
-from stages.core.selection import focused, relevance, shown_at, superset
 
 Level: TypeAlias = Literal["full", "names", "line"]
 

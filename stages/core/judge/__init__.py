@@ -9,9 +9,7 @@ Source: seed 002 (recall pipeline: routing, BM25, rules, co-occurrence, fusion).
 
 from __future__ import annotations
 
-from stages.core.judge.reason import reason
-from stages.core.judge.run import judge
-from stages.core.judge.types import (
+from stages.core.judge.judgment import (
     CHANNELS,
     Edge,
     Evidence,
@@ -22,6 +20,8 @@ from stages.core.judge.types import (
     RuleEffect,
     Rules,
 )
+from stages.core.judge.run import judge
+from stages.core.judge.wording import reason
 
 __all__ = [
     "CHANNELS",

@@ -8,11 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.core.judge import columns, cut
-from stages.core.judge.fuse import GRAPH
-from stages.core.judge.match import Match
-from stages.core.judge.postings import Floats, Ints
-from stages.core.judge.types import (
+from stages.core.judge.index.postings import Floats, Ints
+from stages.core.judge.judgment import (
     Edge,
     Evidence,
     EvidenceType,
@@ -21,6 +18,9 @@ from stages.core.judge.types import (
     RankedTable,
     RuleEffect,
 )
+from stages.core.judge.match.match import Match
+from stages.core.judge.rank import column_features, select
+from stages.core.judge.rank.scores import GRAPH
 
 #: Words of one piece of evidence; neighbours named; likeness below which a match says nothing.
 MOST_WORDS, MOST_NEAR, LEAST = 5, 3, 0.3
@@ -169,11 +169,11 @@ class Explainer:
         self, kept: NDArray[np.bool_], effect: RuleEffect | None
     ) -> Iterator[RankedColumn]:
         """Columns of kept tables that are kept or have evidence, and others with evidence."""
-        places = columns.judged_tables(self.match, self.scores, kept)
-        rows = columns.judged_columns(self.match, places, self.scores, self._any_met())
-        chances = columns.column_probabilities(self.match, rows, self.scores)
+        places = column_features.judged_tables(self.match, self.scores, kept)
+        rows = column_features.judged_columns(self.match, places, self.scores, self._any_met())
+        chances = column_features.column_probabilities(self.match, rows, self.scores)
         met = self._met_columns(rows)
-        limit = cut.column_limit(self.recall, len(self.index.names))
+        limit = select.column_limit(self.recall, len(self.index.names))
         ruled = _ruled_columns(effect)
         # No column is likelier than its table; whether to keep it is asked as if the table is kept.
         owners = self.index.column_table[self.match.columns[rows]]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.judge.types import CHANNELS, History, Judgment, Rules, Seek
+from stages.core.judge.judgment import CHANNELS, History, Judgment, Rules, Seek
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -46,7 +46,7 @@ def judge(
     _check(recall, without)
     if not tables:
         return Judgment((), (), ())
-    from stages.core.judge.engine import decide
+    from stages.core.judge.pipeline import decide
 
     return decide(
         task,

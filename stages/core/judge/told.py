@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.core.judge.match import Match
+from stages.core.judge.match.match import Match
 
 #: Likeness from which a word says anything about a table.
 SPEAKS = 0.3

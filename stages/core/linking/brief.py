@@ -1,23 +1,166 @@
-"""What every linking prompt says of a task before the tables: question, plan, and evidence of
-every kind (seed 004, 1): the asker's hint, knowledge, video, passages of documents.
+"""What one round of voting is shown: the user input of the first seed, 3.3, and its batches.
 
-It stands first and is the same in all prompts of a task, so that providers' prompt caches
-hit. It has a budget of tokens: what is over it is cut, and says so.
+What repeats stands first. The rounds of a task share their whole input; the batches of a
+task share the instructions and everything up to the list of candidate tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from stages.core.excerpts import Excerpts
+from stages.core import prompts
+from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.lang import Lang
-from stages.core.sections import section
+from stages.core.lines.sections import section
+from stages.core.records import Task
 from stages.core.text import block, safe_lines
 
 if TYPE_CHECKING:
     from stages.core.records import Task
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How much of a text is shown: ``shown`` of ``total`` characters."""
+
+    shown: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """All that a task gives a round, apart from the tables.
+
+    Args:
+        lang: Language of the instructions.
+        question, evidence, knowledge, video: Data blocks; empty where the task has none.
+        knowledge_cut, video_cut: Set where only the beginning is shown.
+    """
+
+    lang: Lang
+    question: str
+    evidence: str = ""
+    knowledge: str = ""
+    video: str = ""
+    knowledge_cut: Cut | None = None
+    video_cut: Cut | None = None
+
+    @property
+    def instructions(self) -> str:
+        """The system message."""
+        return prompts.load("vote", "system", self.lang).render()
+
+    @property
+    def prompt_hash(self) -> str:
+        """Hash of the instructions and of the form of the user input."""
+        return prompts.combined_hash(
+            prompts.load("vote", "system", self.lang), prompts.load("vote", "user", self.lang)
+        )
+
+    def user_input(self, previews: Sequence[str]) -> str:
+        """The user message over these table blocks, in their order."""
+        return prompts.load("vote", "user", self.lang).render(
+            question=self.question,
+            evidence=self.evidence,
+            knowledge=self.knowledge,
+            knowledge_cut=self.knowledge_cut,
+            video=self.video,
+            video_cut=self.video_cut,
+            n_tables=len(previews),
+            tables=block("tables", "\n\n".join(previews)),
+        )
+
+
+def ballot(
+    task: Task,
+    lang: Lang,
+    *,
+    knowledge_chars: int = KNOWLEDGE_CHARS,
+    video_chars: int = VIDEO_CHARS,
+) -> Ballot:
+    """The ballot of a task; texts are cut to so many characters, 0 showing them whole.
+
+    Texts of white space alone count as missing.
+    """
+    knowledge, knowledge_cut = _cut_text("knowledge", task.get("knowledge", ""), knowledge_chars)
+    video, video_cut = _cut_text("video", task.get("video", ""), video_chars)
+    return Ballot(
+        lang=lang,
+        question=_cut_text("question", task.get("question", ""), 0)[0],
+        evidence=_cut_text("evidence", task.get("evidence", ""), 0)[0],
+        knowledge=knowledge,
+        knowledge_cut=knowledge_cut,
+        video=video,
+        video_cut=video_cut,
+    )
+
+
+def split(costs: Sequence[int], capacity: int) -> list[range]:
+    """Consecutive batches, as few as the capacity allows, and among these the most even.
+
+    Args:
+        costs: Tokens of each table, in table order.
+        capacity: Tokens that a batch may hold. A table above it stands alone in its batch.
+
+    Returns:
+        Ranges of positions that cover all tables in order; none where there is no table.
+
+    >>> split([4, 1, 3, 2], 6)
+    [range(0, 2), range(2, 4)]
+    """
+    fewest = len(_fill(costs, capacity))
+    even = _even(costs, fewest)
+    if all(len(batch) == 1 or sum(costs[i] for i in batch) <= capacity for batch in even):
+        return even
+    low, high = 0, capacity
+    while low < high:
+        middle = (low + high) // 2
+        if len(_fill(costs, middle)) <= fewest:
+            high = middle
+        else:
+            low = middle + 1
+    return _fill(costs, high)
+
+
+def _even(costs: Sequence[int], parts: int) -> list[range]:
+    """So many batches, ending where the running total is nearest to equal shares."""
+    sums = list(accumulate(costs))
+    ends = [0]
+    for part in range(1, parts):
+        goal = sums[-1] * part / parts
+        place = bisect_left(sums, goal)
+        before = place > 0 and goal - sums[place - 1] < sums[place] - goal
+        # Every batch holds a table, and leaves one for each batch that follows.
+        end = place if before else place + 1
+        ends.append(min(max(end, ends[-1] + 1), len(costs) - parts + part))
+    return [range(start, end) for start, end in pairwise([*ends, len(costs)]) if start < end]
+
+
+def _fill(costs: Sequence[int], capacity: int) -> list[range]:
+    """Batches filled one after the other, each as full as it goes."""
+    starts, held = [0], 0
+    for place, cost in enumerate(costs):
+        if place > starts[-1] and held + cost > capacity:
+            starts.append(place)
+            held = 0
+        held += cost
+    return [range(start, end) for start, end in pairwise([*starts, len(costs)]) if start < end]
+
+
+def _cut_text(kind: str, text: str, limit: int) -> tuple[str, Cut | None]:
+    """The text, or its beginning, as a data block."""
+    whole = text.strip()
+    if not whole:
+        return "", None
+    cut = Cut(limit, len(whole)) if 0 < limit < len(whole) else None
+    return block(kind, safe_lines(whole[:limit] if cut else whole)), cut
+
+
+# What every linking prompt says of a task before the tables: question, plan, and evidence of
 
 TEXTS = ("question", "plan", "evidence", "knowledge", "video", "passages")
 """The texts, in the order in which they stand."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cached_property
 
-from stages.core.linking.judgments import ColumnNames
-from stages.core.lookup import Names
+from stages.core.linking.explore.judgments import ColumnNames
+from stages.core.names import Names
 from stages.core.records import Table
 from stages.core.text import decoded, visible
 

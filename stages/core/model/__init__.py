@@ -34,10 +34,9 @@ from stages.core.model.options import BUILTIN, MODEL_OPTIONS, ModelOptions, mode
 from stages.core.model.request import Model, Reply, Request
 
 if TYPE_CHECKING:
+    from stages.core.model.base import TaskModel
     from stages.core.model.client import Client
-    from stages.core.model.dry import DryRun
-    from stages.core.model.dump import DumpPrompt
-    from stages.core.model.task import TaskModel
+    from stages.core.model.dry_run import DryRun, DumpPrompt
 
 __all__ = [
     "BUILTIN", "MODEL_OPTIONS", "Client", "DryRun", "DumpPrompt", "Model", "ModelOptions",
@@ -63,11 +62,11 @@ def from_options(
         return None
     options = model_options(values)
     if values.get("dump_prompt"):
-        from stages.core.model.dump import DumpPrompt
+        from stages.core.model.dry_run import DumpPrompt
 
         return DumpPrompt(options, write)
     if values.get("dry_run"):
-        from stages.core.model.dry import DryRun
+        from stages.core.model.dry_run import DryRun
 
         return DryRun(options)
     from stages.core.model.client import Client
@@ -79,7 +78,7 @@ def __getattr__(name: str) -> Any:
     """The classes that need asyncio are loaded when they are asked for."""
     import importlib
 
-    homes = {"Client": "client", "DryRun": "dry", "DumpPrompt": "dump", "TaskModel": "task"}
+    homes = {"Client": "client", "DryRun": "dry_run", "DumpPrompt": "dry_run", "TaskModel": "base"}
     if name in homes:
         return getattr(importlib.import_module(f"{__name__}.{homes[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

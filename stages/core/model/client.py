@@ -11,20 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from stages.core.errors import DataError, ModelError, NotCached
-from stages.core.model import direct, transport
-from stages.core.model.answer import Wire
+from stages.core.model.base import Asker
 from stages.core.model.cache import Store, open_store
-from stages.core.model.check import checker
-from stages.core.model.converse import Conversation
-from stages.core.model.log import Caller, CallLog
+from stages.core.model.capabilities import Settled
+from stages.core.model.conversation import Conversation
 from stages.core.model.options import ModelOptions
-from stages.core.model.pricing import price
-from stages.core.model.refusals import Refusals
-from stages.core.model.request import Reply, Request, key_of, whole
-from stages.core.model.retry import Circuit
-from stages.core.model.sender import Asking, Sender
-from stages.core.model.settled import Settled
-from stages.core.model.task import Asker
+from stages.core.model.request import Reply, Request, Wire, key_of, whole
+from stages.core.model.sender import Asking, Circuit, Refusals, Sender
+from stages.core.model.structured import checker
+from stages.core.model.transport import litellm, openai
+from stages.core.model.usage import Caller, CallLog, price
 
 
 class Turns:
@@ -81,7 +77,7 @@ class Client(Asker):
         self._turns = Turns()
         self._log = CallLog(options.log)
         carrier = wire or (
-            direct.Direct(options) if direct.serves(options) else transport.Litellm(options)
+            openai.Direct(options) if openai.serves(options) else litellm.Litellm(options)
         )
         self._sender = Sender(carrier, options, self.circuit, self.usage, self._log)
         self._settled: Settled | None = None

@@ -1,17 +1,232 @@
-"""What a stage asks a model, what it gets back, and the name under which both are kept."""
+"""What comes back from one call: an answer, or a failure that says whether to try again."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
+from stages.core.errors import ModelError
+
 if TYPE_CHECKING:
     from stages.core.model.options import ModelOptions
+
+Mode = Literal["schema", "tool", "json", "text"]
+"""How a reply is held to its schema: by the provider, by a forced tool, as any JSON, not at all."""
+
+OF_THE_FORM = re.compile(r"response_format|json_schema|structured.output|tool_choice|tools", re.I)
+"""What providers say where no server of theirs takes the form of the call."""
+
+NO_SYSTEM = re.compile(
+    r"system role|does not support 'system'|roles? must alternate|developer instruction"
+    r"|system[^.]{0,30} not (supported|allowed|enabled)",
+    re.I,
+)
+"""What is said of a system message where the model's template knows none."""
+NO_TEMPERATURE = re.compile(
+    r"temperature[^.]{0,40}(not support|unsupported|deprecated)|unsupported[^.]{0,30}temperature",
+    re.I,
+)
+"""What reasoning models say of a temperature."""
+
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Keys of a message under which servers give what the model thought."""
+THINKING = re.compile(r"think|reason", re.I)
+"""What the types of parts of a message are called that are thoughts."""
+
+TOO_LONG = re.compile(
+    r"context.?(length|window|size)|(prompt|input)[^.]{0,30} (is )?too long|too many tokens"
+    r"|exceeds? the maximum number of tokens",
+    re.I,
+)
+"""What is said of a request that is longer than the model can read, in whatever form it comes."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of a provider.
+
+    Args:
+        text: The reply's text; the arguments of the tool where one was called instead.
+        finish: The finish reason: ``stop``, ``length``, ``content_filter``…
+        tokens_in: Prompt tokens as the provider counts them.
+        tokens_out: Reply tokens as the provider counts them.
+        usd: Its cost; None where no price is known.
+        calls: What tools were called with, beside the text.
+        thought: What the model thought, where the provider gives it apart.
+    """
+
+    text: str
+    finish: str
+    tokens_in: int
+    tokens_out: int
+    usd: float | None
+    calls: tuple[str, ...] = ()
+    thought: str = ""
+
+    def __post_init__(self) -> None:
+        """Replace lone surrogates: they are no text, and nothing can store or send them."""
+        object.__setattr__(self, "text", _encodable(self.text))
+        object.__setattr__(self, "calls", tuple(map(_encodable, self.calls)))
+        object.__setattr__(self, "thought", _encodable(self.thought))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def said(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message of the chat protocol says: `text`, `calls` and `thought` of an `Answer`.
+
+    Raises:
+        AttributeError, KeyError, TypeError: It is no such message.
+
+    >>> said({"content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]})
+    {'text': '{}', 'calls': ('{}',), 'thought': ''}
+    """
+    functions = [call["function"] for call in message.get("tool_calls") or ()]
+    functions += [message["function_call"]] if message.get("function_call") else []
+    calls = [_json(function.get("arguments")) for function in functions]
+    content, thought = message.get("content") or message.get("refusal") or "", ""
+    if not isinstance(content, str):
+        parts = [part for part in content if isinstance(part, dict)]
+        thoughts = [part for part in parts if THINKING.search(str(part.get("type", "")))]
+        calls += [_json(part["input"]) for part in parts if part.get("input")]
+        content = "".join(str(part.get("text") or "") for part in parts if part not in thoughts)
+        thought = "".join(str(p.get("text") or p.get("thinking") or "") for p in thoughts)
+    apart = (message.get(key) for key in THOUGHTS)
+    thought = thought or next((found for found in apart if isinstance(found, str) and found), "")
+    calls = [call for call in calls if call.strip()]
+    return {"text": content or "\n".join(calls), "calls": tuple(calls), "thought": thought}
+
+
+def _json(arguments: Any) -> str:
+    """Arguments as text; some servers send them as the value itself."""
+    return (
+        arguments
+        if isinstance(arguments, str)
+        else orjson.dumps(arguments or "").decode().strip('"')
+    )
+
+
+class Failure(Exception):
+    """A call that brought no answer.
+
+    Args:
+        what: What happened, in one line, without keys.
+        status: HTTP status; None where there was none.
+        passing: Whether the same call may come through later.
+        wait: Seconds that the provider asks to wait.
+        unconnected: Whether there was nobody to connect to.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        status: int | None = None,
+        passing: bool = False,
+        wait: float | None = None,
+        unconnected: bool = False,
+    ) -> None:
+        super().__init__(what)
+        self.what, self.status, self.passing, self.wait = what, status, passing, wait
+        self.unconnected = unconnected
+
+    @property
+    def outcome(self) -> str:
+        """The failure in one word, for the log."""
+        return f"http {self.status}" if self.status else "dropped"
+
+    @property
+    def of_the_request(self) -> bool:
+        """Whether it speaks against this one request, not against the provider."""
+        if self.status in (404, 500, 501):
+            return bool(OF_THE_FORM.search(self.what) or NO_SYSTEM.search(self.what))
+        return self.status in (400, 413, 422)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the request is longer than the model can read, so that no other form will do."""
+        return self.status == 413 or (self.status == 400 and bool(TOO_LONG.search(self.what)))
+
+    @property
+    def certain(self) -> bool:
+        """Whether the same call would be refused again."""
+        return self.status is not None and 400 <= self.status < 500 and not self.passing
+
+
+class Wire(Protocol):
+    """What carries one call to a provider."""
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The ways of holding a reply to a schema that it can try, best first."""
+        ...
+
+    async def ready(self) -> None:
+        """Load what the first call needs; before this, ``modes`` may take seconds."""
+        ...
+
+    async def send(
+        self,
+        messages: list[dict[str, str]],
+        settings: Mapping[str, Any],
+        form: Mapping[str, Any],
+        timeout: float,
+    ) -> Answer:
+        """Send one call.
+
+        Args:
+            messages: What is said.
+            settings: ``temperature``, ``max_tokens``.
+            form: Parameters that hold the reply to its schema (`modes.form`).
+            timeout: Seconds after which the caller gives up; the wire's own limits lie above.
+
+        Raises:
+            Failure: No answer came.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections back."""
+        ...
+
+
+# Asking several things at once.
+
+
+async def ask_together(
+    model: Model, requests: Iterable[Request], timeout: float | None
+) -> list[Reply | ModelError]:
+    """One answer for each request, in their order; every call ends before this does.
+
+    Args:
+        model: Whom to ask; bounds how many calls run at once.
+        requests: What to ask.
+        timeout: Seconds for one call.
+
+    Raises:
+        Exception: Whatever a call raises that is no `ModelError`, once all have ended.
+    """
+    import asyncio
+
+    calls = [model.ask(request, timeout=timeout) for request in requests]
+    answers: list[Reply | ModelError] = []
+    for answer in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, ModelError):
+            raise answer
+        answers.append(answer)
+    return answers
+
+
+# What a stage asks a model, what it gets back, and the name under which both are kept.
 
 KEY_VERSION = 1
 """Part of every key: raised when a change makes older entries answer something else."""

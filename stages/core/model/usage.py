@@ -1,12 +1,123 @@
-"""Counting what was asked and spent: for the records, and for the user."""
+"""What a model costs by litellm's price list, read as a data file: litellm is not imported."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import os
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+import orjson
+
+from stages.core.errors import UsageError, os_words
 from stages.core.model.request import Reply
+
+PRICE_LIST = "model_prices_and_context_window_backup.json"
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for one token in and for one token out."""
+
+    one_in: float
+    one_out: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """The cost of a call.
+
+        >>> Price(1e-06, 2e-06).of(1000, 500)
+        0.002
+        """
+        return self.one_in * tokens_in + self.one_out * tokens_out
+
+
+def price(model: str, base_url: str | None = None) -> Price | None:
+    """The price of a model; None where the list does not know it.
+
+    ``openai/…`` at a URL of the user's own is whatever that server calls so, and has none.
+    """
+    if base_url and model.startswith("openai/"):
+        return None
+    entry = _listed().get(model) or _listed().get(model.partition("/")[2])
+    if not isinstance(entry, dict):
+        return None
+    one_in, one_out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if one_in is None or one_out is None or not _same_provider(model, entry):
+        return None
+    return Price(float(one_in), float(one_out))
+
+
+def _same_provider(model: str, entry: dict[str, Any]) -> bool:
+    """Whether an entry found under the bare name is the named provider's."""
+    provider, slash, _ = model.partition("/")
+    return not slash or model in _listed() or entry.get("litellm_provider") == provider
+
+
+@lru_cache(maxsize=1)
+def _listed() -> dict[str, Any]:
+    """The list that the installed litellm ships; empty where there is none."""
+    spec = importlib.util.find_spec("litellm")
+    path = Path(spec.origin).parent / PRICE_LIST if spec and spec.origin else Path()
+    if not path.is_file():
+        return {}
+    found: dict[str, Any] = orjson.loads(path.read_bytes())
+    return found
+
+
+# ``--log FILE``: one JSON line a call, added as it ends.
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: a task, and the stage that works on it."""
+
+    task: str = ""
+    stage: str = ""
+
+
+class CallLog:
+    """The log file; without one, nothing is written.
+
+    Every line is one write to a file opened for adding, so that processes can share it.
+
+    Attributes:
+        unwritten: Why the last line that could not be written was not; empty where all were.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.unwritten = ""
+        self._file = None if path is None else _opened(path)
+
+    def write(self, caller: Caller, key: str, **facts: Any) -> None:
+        """Add a line: ``task``, ``stage``, ``request``, then ``facts`` as they are given."""
+        if self._file is not None:
+            line = {"task": caller.task, "stage": caller.stage, "request": key, **facts}
+            try:
+                os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            except OSError as error:  # a full disk must not cost the answers
+                self.unwritten = f"the log cannot be written: {os_words(error)}"
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise UsageError(f"cannot write the log: {os_words(error)}", place=str(path)) from None
+
+
+# Counting what was asked and spent: for the records, and for the user.
 
 
 @dataclass

@@ -1,7 +1,8 @@
-"""`Database`: one catalog's tables, open to one read-only statement at a time."""
+"""The engine's errors as one short line, with the nearest real names and without the statement."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
@@ -10,17 +11,235 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from stages.core.errors import SqlError, SqlRefused, UsageError
-from stages.core.records import Catalog, Table
+from sqlglot import exp
+
+from stages.core.errors import SqlError, SqlFailed, SqlRefused, UsageError
+from stages.core.records import Catalog, Column, Table
+from stages.core.sandbox.engine.worker import EngineError
+from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.limits import Answer, Limits
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
+from stages.core.text import visible
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from stages.core.sandbox.engine import Engine
-    from stages.core.sandbox.gate import Checked
-    from stages.core.sandbox.store import Load, Progress
+    from stages.core.sandbox.engine.engine import Engine
+    from stages.core.sandbox.engine.store import Load, Progress
+    from stages.core.sandbox.gate.gate import Checked
+
+LONGEST = 240
+_SYNTAX = "syntax error: "
+_PREFIX = re.compile(r"^(?:[A-Z][A-Za-z ]*Error|INTERRUPT Error): ")
+_ECHO = re.compile(
+    r"\s*(?:LINE \d+:|Candidate bindings:|Candidate functions:|Either add|Use TRY|Did you mean|Possible ).*",
+    re.DOTALL,
+)
+_NO_COLUMN = re.compile(
+    r'(?:Referenced column "(?P<a>[^"]+)" (?:was )?not found'
+    r'|Values list "(?P<table>[^"]*)" does not have a column named "(?P<b>[^"]+)"'
+    r'|[Tt]able "(?P<owner>[^"]*)" does not have a column named "(?P<c>[^"]+)")'
+)
+_NO_OWNER = re.compile(r'Referenced table "(?P<name>[^"]+)" not found')
+_NO_FUNCTION = re.compile(r"Function with name \"?(?P<name>\w+)\"? does not exist", re.IGNORECASE)
+
+
+def fit(
+    error: EngineError, names: Names, used: Sequence[Table], columns: Sequence[str] = ()
+) -> SqlError:
+    """The error as a model should read it.
+
+    Args:
+        error: What the engine said.
+        names: All tables of the catalog.
+        used: The tables of the statement.
+        columns: Names that the statement itself gives to columns or tables.
+    """
+    message = error.what
+    syntax = message.removeprefix(_SYNTAX)
+    if error.kind == "refused" and syntax != message:
+        return SqlFailed(f"{_SYNTAX}{visible(syntax, LONGEST)}", hint=_hint(message))
+    if error.kind == "refused":
+        return SqlRefused(
+            f"{visible(message, LONGEST)} refused",
+            hint="only queries over the tables of the catalog",
+        )
+    found = _NO_COLUMN.search(message)
+    if found:
+        return _no_column(found["a"] or found["b"] or found["c"], names, used, columns)
+    found = _NO_OWNER.search(message)
+    if found:
+        return SqlFailed(
+            f"no table {shown(found['name'])} in FROM",
+            hint=f"in FROM: {_some([table['name'] for table in used])}",
+        )
+    what = _ECHO.sub("", _PREFIX.sub("", message)).strip()
+    return SqlFailed(visible(" ".join(what.split()), LONGEST), hint=_hint(message))
+
+
+def _no_column(name: str, names: Names, used: Sequence[Table], given: Sequence[str]) -> SqlFailed:
+    """No such column: the nearest in the statement's tables, or the tables that do have it."""
+    here = [word for table in used for word in seen(table)]
+    near = nearest(name, [*here, *given])
+    word = fold(name)
+    owners = [table["name"] for table in names.tables if word in map(fold, seen(table))]
+    if any(word in map(fold, hidden(table)) for table in used):
+        hint = "its values are hidden; winnow scan --show-values and --hide-values say which are"
+    elif owners and word not in map(fold, here):
+        hint = f"{_some(owners)} {'has' if len(owners) == 1 else 'have'} it"
+    elif near:
+        hint = f"did you mean {near}?"
+    else:
+        hint = f"columns: {_some(here)}" if here else "name a column of a table in FROM"
+        hint += "; text stands in single quotes"
+    return SqlFailed(f"no column {shown(name)}", hint=hint)
+
+
+def _some(words: Sequence[str], most: int = 5) -> str:
+    told = ", ".join(shown(word) for word in words[:most])
+    return f"{told} and {len(words) - most} more" if len(words) > most else told
+
+
+def _hint(message: str) -> str:
+    """What to do about the commonest errors of the engine."""
+    if "must appear in the GROUP BY" in message:
+        return "add it to GROUP BY, or use any_value()"
+    if message.startswith("Conversion Error"):
+        return "use TRY_CAST where some values do not fit"
+    if "Division by zero" in message:
+        return "divide by nullif(x, 0)"
+    if "Cannot compare values" in message or "No function matches" in message:
+        return "add a cast"
+    return "" if _NO_FUNCTION.search(message) else "write the statement differently"
+
+
+# Questions about the schema, answered from the catalog: SHOW, DESCRIBE, SUMMARIZE.
+
+SHOWN_EXAMPLES = 3
+
+
+def tables(names: Names) -> Answer:
+    """All tables: name, rows where they are known, columns, and where each comes from."""
+    rows = tuple(
+        (
+            table["name"],
+            table.get("rows", {"count": None})["count"],
+            len(table["columns"]),
+            table["describe_key"],
+        )
+        for table in names.tables
+    )
+    types = ("VARCHAR", "BIGINT", "BIGINT", "VARCHAR")
+    return Answer(("table", "rows", "columns", "source"), types, rows)
+
+
+def table_columns(table: Table) -> Answer:
+    """The columns of one table: name, type, whether nulls were seen, key, examples, meaning."""
+    rows = tuple(
+        (
+            column["name"],
+            column["type"],
+            _nullable(column),
+            _key(table, column),
+            ", ".join(column.get("examples", [])[:SHOWN_EXAMPLES]),
+            _meaning(column),
+        )
+        for column in table["columns"]
+    )
+    head = ("column", "type", "null", "key", "examples", "description")
+    return Answer(head, ("VARCHAR",) * len(head), rows)
+
+
+def _meaning(column: Column) -> str:
+    said = column.get("description") or column.get("comment") or ""
+    return f"(values hidden) {said}".rstrip() if column.get("hidden") else said
+
+
+def _nullable(column: Column) -> str | None:
+    nullable = column.get("nullable")
+    return None if nullable is None else ("yes" if nullable else "no")
+
+
+def _key(table: Table, column: Column) -> str:
+    name = column["name"]
+    foreign = [
+        f"-> {key['ref_table']}({', '.join(key['ref_columns'])})"
+        for key in table.get("foreign_keys", [])
+        if name in key["columns"]
+    ]
+    primary = ["primary"] if name in table.get("primary_key", []) else []
+    return ", ".join([*primary, *foreign]) or column.get("key", "")
+
+
+def asked(tree: exp.Expr, names: Names) -> tuple[str, Table | exp.Expr | None]:
+    """What a statement about the schema is about.
+
+    Returns:
+        ``"tables"`` and None; ``"columns"`` or ``"summary"`` with a table, or with a query to
+        be checked; ``""`` and None where the statement is none of these.
+
+    Raises:
+        SqlRefused: SHOW of anything but tables and columns; a name that is no table.
+    """
+    if isinstance(tree, exp.Show):
+        return _show(tree, names)
+    if isinstance(tree, exp.Describe | exp.Summarize):
+        kind = "columns" if isinstance(tree, exp.Describe) else "summary"
+        inner = tree.this
+        if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
+            return kind, named([part.name for part in inner.parts], names)
+        return kind, inner
+    return "", None
+
+
+def _show(tree: exp.Show, names: Names) -> tuple[str, Table | None]:
+    what = str(tree.name or tree.this).upper()
+    if what in ("TABLES", "ALL TABLES"):
+        return "tables", None
+    raise SqlRefused(f"SHOW {what} refused", hint="SHOW TABLES, or DESCRIBE a table")
+
+
+def named(parts: Sequence[str], names: Names) -> Table:
+    """The table of this name.
+
+    Raises:
+        SqlRefused: There is none; with the nearest names.
+    """
+    table, _ = names.find(parts)
+    if table is None:
+        raise SqlRefused(names.no_table(".".join(parts)))
+    return table
+
+
+def summary(query: exp.Query, head: Sequence[str], types: Sequence[str]) -> exp.Query:
+    """A query that sums up each column of a checked query, in one pass over it."""
+    cells = ", ".join(
+        _summed(number, name, type_)
+        for number, (name, type_) in enumerate(zip(head, types, strict=True), 1)
+    )
+    given = ", ".join(f"c{number}" for number in range(1, len(head) + 1))
+    outer = grammar.parse(
+        f"SELECT s.* FROM (SELECT unnest([{cells}]) AS s FROM (SELECT 1) AS q({given})) AS sums ORDER BY 1"
+    )
+    for subquery in outer.find_all(exp.Subquery):
+        if subquery.alias == "q":
+            subquery.set("this", query.copy())
+    assert isinstance(outer, exp.Query)
+    return outer
+
+
+def _summed(number: int, name: str, type_: str) -> str:
+    column = f"c{number}"
+    text = "'" + name.replace("'", "''") + "'"
+    return (
+        f"{{'position': {number}, 'column': {text}, 'type': '{type_.replace(chr(39), chr(39) * 2)}', "
+        f"'min': CAST(min({column}) AS VARCHAR), 'max': CAST(max({column}) AS VARCHAR), "
+        f"'distinct_about': approx_count_distinct({column}), 'nulls': count(*) - count({column}), "
+        f"'rows': count(*)}}"
+    )
+
+
+# `Database`: one catalog's tables, open to one read-only statement at a time.
 
 FIRST_ROWS = 5
 
@@ -99,9 +318,8 @@ class Database:
 
     def tables(self) -> Answer:
         """All tables, from the catalog."""
-        from stages.core.sandbox import dictionary
 
-        return dictionary.tables(self.names)
+        return tables(self.names)
 
     def schema(self, name: str) -> tuple[Answer, Answer | None]:
         """The columns of one table from the catalog, and its first rows where there is data.
@@ -110,10 +328,9 @@ class Database:
             SqlRefused: There is no such table; with the nearest names.
             SqlError: The rows cannot be read.
         """
-        from stages.core.sandbox import dictionary
 
-        table = dictionary.named([name.strip().strip('"`')], self.names)
-        columns = dictionary.columns(table)
+        table = named([name.strip().strip('"`')], self.names)
+        columns = table_columns(table)
         if not self.has_data(table):
             return columns, None
         quoted = table["name"].replace('"', '""')
@@ -161,17 +378,17 @@ class Database:
         self.close()
 
     def _answer(self, sql: str, dialect: str | None, rows: int) -> Answer:
-        from stages.core.sandbox import dictionary, gate
+        from stages.core.sandbox.gate import gate
 
         url = self._server(sql, dialect)
         if url:
             return self._answer_there(url, sql, dialect, rows)
         tree, notes = gate.read(sql, self.names, self.limits, dialect)
-        kind, about = dictionary.asked(tree, self.names)
+        kind, about = asked(tree, self.names)
         if kind == "tables":
-            return _first(dictionary.tables(self.names), rows)
+            return _first(tables(self.names), rows)
         if kind == "columns" and isinstance(about, dict):
-            return _first(dictionary.columns(about), rows)
+            return _first(table_columns(about), rows)
         query = tree if not kind else _selected(about)
         checked = gate.check(query, self.names, self.limits, notes)
         return self._run(checked, kind, rows)
@@ -190,17 +407,16 @@ class Database:
 
     def _answer_there(self, url: str, sql: str, dialect: str | None, rows: int) -> Answer:
         """The answer of a server, to a statement of its own dialect."""
-        from stages.core.sandbox import dictionary
         from stages.core.sandbox.servers import dialect_of
         from stages.core.sandbox.servers import gate as server_gate
 
         own = dialect_of(url)
         tree, notes = server_gate.read(sql, self.names, self.limits, own, dialect)
-        kind, about = dictionary.asked(tree, self.names)
+        kind, about = asked(tree, self.names)
         if kind == "tables":
-            return _first(dictionary.tables(self.names), rows)
+            return _first(tables(self.names), rows)
         if kind == "columns" and isinstance(about, dict):
-            return _first(dictionary.columns(about), rows)
+            return _first(table_columns(about), rows)
         if kind == "summary":
             raise SqlRefused("SUMMARIZE runs over files only", hint="ask for count, min and max")
         query = tree if not kind else _selected(about)
@@ -209,8 +425,7 @@ class Database:
 
     def _run(self, checked: Checked, kind: str, rows: int, url: str = "") -> Answer:
         """Run a checked query, or describe or sum up its columns."""
-        from stages.core.sandbox import dictionary, messages
-        from stages.core.sandbox.worker import EngineError
+        from stages.core.sandbox.engine.worker import EngineError
 
         engine = self._engine_for(url)
         try:
@@ -220,11 +435,9 @@ class Database:
             if kind == "columns":
                 pairs = tuple(zip(head, types, strict=True))
                 return _first(Answer(("column", "type"), ("VARCHAR", "VARCHAR"), pairs), rows)
-            return engine.run(
-                replace(checked, tree=dictionary.summary(checked.tree, head, types)), rows
-            )
+            return engine.run(replace(checked, tree=summary(checked.tree, head, types)), rows)
         except EngineError as error:
-            raise messages.fit(error, self.names, checked.tables, _given(checked)) from None
+            raise fit(error, self.names, checked.tables, _given(checked)) from None
 
     def _engine_for(self, url: str) -> Engine:
         """The engine of a server, or of the files where no server is named."""
@@ -242,8 +455,8 @@ class Database:
 
     def _duck_engine(self) -> Engine:
         from stages.core.catalog import load_table
-        from stages.core.sandbox.engine import DuckEngine
-        from stages.core.sandbox.store import Store, table_folder
+        from stages.core.sandbox.engine.engine import DuckEngine
+        from stages.core.sandbox.engine.store import Store, table_folder
 
         load = self._load or load_table
         cache = self._cache or table_folder()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from stages.core import lookup
+from stages.core import names
 from stages.core.records import Table
 from stages.core.text import quoted
 
@@ -21,7 +21,7 @@ def fold(name: str) -> str:
 
 def squeeze(name: str) -> str:
     """The name without case and without white space of any kind, in composed form."""
-    return "".join(lookup.fold(name).split())
+    return "".join(names.fold(name).split())
 
 
 class Names:

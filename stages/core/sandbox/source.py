@@ -10,9 +10,9 @@ import orjson
 
 from stages.core.errors import DataError, UsageError
 from stages.core.line_files import Targets, first_line
-from stages.core.lines import KINDS, Broken, Library, Shelf
+from stages.core.lines.io import STDIN, inputs
+from stages.core.lines.lines import KINDS, Broken, Library, Shelf
 from stages.core.records import Catalog, Table
-from stages.core.streams import STDIN, inputs
 
 Opened = tuple[Catalog, list[Table]]
 LISTED = 10

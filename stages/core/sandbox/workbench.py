@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.errors import WinnowError
 from stages.core.records import Table
+from stages.core.sandbox.engine.store import TARGET, Store, table_folder
 from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, hidden
 from stages.core.sandbox.source import open_source
-from stages.core.sandbox.store import TARGET, Store, table_folder
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Bench:
         """
         from sqlglot import exp
 
-        from stages.core.sandbox import gate, normal
+        from stages.core.sandbox.gate import gate, normal
 
         tree, notes = gate.read(sql, self.names, self.limits, dialect)
         if not isinstance(tree, exp.Query | exp.Values):

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from stages.core.catalog.servers.address import is_server
 from stages.core.catalog.servers.inventory import ServerOptions
-from stages.core.catalog.servers.scanning import scan_server
+from stages.core.catalog.servers.scan import scan_server
 
 __all__ = ["ServerOptions", "is_server", "scan_server"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from stages.core.catalog.raw import RawTable, ScanOptions
-from stages.core.lookup import fold
+from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.names import fold
 from stages.core.records import Skipped
 
 SAMPLE_ROWS = 100

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog.raw import RawTable, ScanOptions
+from stages.core.catalog.duck.sql import quote
 from stages.core.catalog.servers.inventory import (
     FORBIDDEN,
     LEFT_OUT,
@@ -18,8 +18,8 @@ from stages.core.catalog.servers.inventory import (
     ServerOptions,
 )
 from stages.core.catalog.servers.rights import beyond_reading
-from stages.core.catalog.sqlite_cells import blob_text
-from stages.core.catalog.sqltext import quote
+from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.records import Column
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import duckrows, interrupting
-from stages.core.catalog.duckrows import Named, Row
-from stages.core.catalog.prepared import MARK_TABLE
-from stages.core.catalog.raw import RawTable, ScanOptions
-from stages.core.catalog.sqltext import quote, text
+from stages.core.catalog.documents import MARK_TABLE
+from stages.core.catalog.duck import interrupt
+from stages.core.catalog.duck import rows as duck_rows
+from stages.core.catalog.duck.rows import Named, Row
+from stages.core.catalog.duck.sql import quote, text
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.errors import SourceError
 from stages.core.records import ForeignKey, Table
 
@@ -87,12 +88,12 @@ def _opened(path: Path, writable: Path | None = None) -> Iterator[duckdb.DuckDBP
     import duckdb
 
     _check(path)
-    with duckdb.connect(config=duckrows.CONFIG) as con:
+    with duckdb.connect(config=duck_rows.CONFIG) as con:
         try:
             con.execute(f"ATTACH {text(str(path))} AS {ALIAS} (READ_ONLY)")
         except (duckdb.Error, RuntimeError) as error:
             raise SourceError(
-                f"cannot be opened: {duckrows.told(error, path)}", place=path.name
+                f"cannot be opened: {duck_rows.told(error, path)}", place=path.name
             ) from None
         if writable is not None:
             con.execute(f"ATTACH {text(str(writable))} AS winnow_copy")
@@ -186,7 +187,7 @@ def _table(con: duckdb.DuckDBPyConnection, entry: Entry, options: ScanOptions) -
     rows: list[Row] = []
     types: list[Any] = [None] * len(entry.columns)
     try:
-        with duckrows.within(con, VIEW_SECONDS if entry.view else TABLE_SECONDS):
+        with duck_rows.within(con, VIEW_SECONDS if entry.view else TABLE_SECONDS):
             probe = con.execute(f"SELECT * FROM {entry.sql} LIMIT 0").description or []
             if len(probe) == len(types):
                 types = [item[1] for item in probe]
@@ -197,8 +198,8 @@ def _table(con: duckdb.DuckDBPyConnection, entry: Entry, options: ScanOptions) -
     except duckdb.InterruptException:
         raw.checked, raw.error = "declared", "its rows take too long to compute"
     except duckdb.Error as error:
-        raw.checked, raw.error = "declared", f"its rows cannot be read: {duckrows.told(error)}"
-    duckrows.fill(raw, entry.columns, types, rows, options)
+        raw.checked, raw.error = "declared", f"its rows cannot be read: {duck_rows.told(error)}"
+    duck_rows.fill(raw, entry.columns, types, rows, options)
     return raw
 
 
@@ -209,13 +210,13 @@ def _rows(
     names = [column.name for column in entry.columns]
     if not options.values or not names:
         return []
-    chosen = duckrows.text_list(names, options.cell)
-    head = duckrows.limit(options, len(names))
+    chosen = duck_rows.text_list(names, options.cell)
+    head = duck_rows.limit(options, len(names))
     rows: list[Row] = con.execute(f"SELECT {chosen} FROM {entry.sql} LIMIT {head}").fetchall()
     count = raw.rows["count"]
     if count is None or count <= head or "rowid" in map(str.lower, names):
         return rows
-    for size, start in ((duckrows.MIDDLE, count // 2), (duckrows.TAIL, count - duckrows.TAIL)):
+    for size, start in ((duck_rows.MIDDLE, count // 2), (duck_rows.TAIL, count - duck_rows.TAIL)):
         low = max(start, head)
         rows += con.execute(
             f"SELECT {chosen} FROM {entry.sql} WHERE rowid BETWEEN {low} AND {low + min(size, head) - 1}"
@@ -244,13 +245,13 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         copy = Path(folder) / "copy.duckdb"
         with _opened(path, copy) as locked:
             try:
-                with interrupting.also(locked):
+                with interrupt.also(locked):
                     locked.execute(
                         f"CREATE TABLE winnow_copy.data AS SELECT {chosen} FROM {entry.sql}"
                     )
             except duckdb.Error as error:
                 raise SourceError(
-                    f"cannot be read: {duckrows.told(error, path)}", place=table["name"]
+                    f"cannot be read: {duck_rows.told(error, path)}", place=table["name"]
                 ) from None
             locked.execute("DETACH winnow_copy")
         con.execute(f"ATTACH {text(str(copy))} AS winnow_copy (READ_ONLY)")

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import duckrows
-from stages.core.catalog.duckrows import Named, Row
-from stages.core.catalog.raw import RawTable, ScanOptions
-from stages.core.catalog.sqltext import quote, text
+from stages.core.catalog.duck import rows as duck_rows
+from stages.core.catalog.duck.rows import Named, Row
+from stages.core.catalog.duck.sql import quote, text
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -38,29 +38,29 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     import duckdb
 
     _check(path)
-    with duckdb.connect(config=duckrows.CONFIG) as con:
+    with duckdb.connect(config=duck_rows.CONFIG) as con:
         try:
             relation = _relation(path)
             description = con.execute(f"SELECT * FROM {relation} LIMIT 0").description or []
             count = _count(con, path)
             optional = _optional(con, path)
         except duckdb.Error as error:
-            raise SourceError(f"damaged: {duckrows.told(error, path)}", place=path.name) from None
+            raise SourceError(f"damaged: {duck_rows.told(error, path)}", place=path.name) from None
         raw = RawTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
         named = [
             Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description
         ]
         rows: list[Row] = []
         try:
-            with duckrows.within(con, SECONDS):
+            with duck_rows.within(con, SECONDS):
                 rows = _rows(con, path, [column.name for column in named], count, options)
             raw.checked = "full"
         except duckdb.Error as error:
             raw.checked, raw.error = (
                 "declared",
-                f"its rows cannot be read: {duckrows.told(error, path)}",
+                f"its rows cannot be read: {duck_rows.told(error, path)}",
             )
-        duckrows.fill(raw, named, [item[1] for item in description], rows, options)
+        duck_rows.fill(raw, named, [item[1] for item in description], rows, options)
     yield raw
 
 
@@ -119,12 +119,12 @@ def _rows(
     """Rows from head, middle and tail; whole row groups outside of these are not read."""
     if not options.values or not names:
         return []
-    chosen = duckrows.text_list(names, options.cell)
-    head = duckrows.limit(options, len(names))
+    chosen = duck_rows.text_list(names, options.cell)
+    head = duck_rows.limit(options, len(names))
     rows = con.execute(f"SELECT {chosen} FROM {_relation(path)} LIMIT {head}").fetchall()
     if count <= head or "file_row_number" in map(str.lower, names):
         return rows
-    for size, start in ((duckrows.MIDDLE, count // 2), (duckrows.TAIL, count - duckrows.TAIL)):
+    for size, start in ((duck_rows.MIDDLE, count // 2), (duck_rows.TAIL, count - duck_rows.TAIL)):
         size = min(size, head)
         low = max(start, head)
         rows += con.execute(
@@ -150,5 +150,5 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         )
     except (duckdb.IOException, duckdb.BinderException, duckdb.InvalidInputException) as error:
         raise SourceError(
-            f"cannot be read: {duckrows.told(error, path)}", place=path.name
+            f"cannot be read: {duck_rows.told(error, path)}", place=path.name
         ) from None

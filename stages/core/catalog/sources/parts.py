@@ -12,10 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from stages.core.catalog import cells, infer, partitions, sampling
+from stages.core.catalog import partitions
+from stages.core.catalog.bytes import cells, infer, sampling
+from stages.core.catalog.duck.sql import quote, text
 from stages.core.catalog.partitions import Part
-from stages.core.catalog.raw import RawTable, ScanOptions
-from stages.core.catalog.sqltext import quote, text
+from stages.core.catalog.source_table import RawTable, ScanOptions
 from stages.core.errors import SourceError
 from stages.core.records import Column, Rows, Table
 

@@ -17,8 +17,8 @@ from typing import Any
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox import grammar
 from stages.core.sandbox.forms import kinds
+from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.names import nearest, shown
 
 _PLACE = re.compile(r"_(\d+)([tsdibf]?)")

@@ -1,27 +1,283 @@
-"""Operators and syntax that mean something else in DuckDB than where the statement comes from."""
+"""CAST as the dialects understand it: numbers read out of texts, cut or rounded."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import (
-    MADE,
-    WRITE_DUCKDB,
-    Scope,
-    call,
-    casts,
-    comparisons,
-    duck_cast,
-    fill,
-    kinds,
-)
+from stages.core.sandbox.forms import MADE, WRITE_DUCKDB, Scope, call, duck_cast, fill, kinds
 from stages.core.sandbox.forms.times import shifted
 from stages.core.sandbox.forms.units import extracted_by, unit_of
 from stages.core.sandbox.names import shown
+
+INTEGER = r"^\s*([+-]?\d+)"
+REAL = r"^\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
+
+
+def cast(node: exp.Cast, scope: Scope) -> exp.Expr:
+    """A CAST of the dialect in DuckDB.
+
+    Raises:
+        SqlRefused: It gives something that DuckDB's types do not have.
+    """
+    value: exp.Expr = node.this.copy()
+    if node.args.get("format"):
+        raise SqlRefused("CAST with a format refused", hint=WRITE_DUCKDB)
+    to = node.to
+    if to.this == exp.DType.CHARACTER_SET:
+        return value
+    if to.is_type("binary") and scope.source == "mysql":
+        return exp.Paren(this=node.this.copy())
+    if to.this in exp.DataType.TEXT_TYPES and scope.kind(node.this) == "float":
+        return scope.cast(node.this.copy(), "t")
+    whole = to.this in exp.DataType.INTEGER_TYPES
+    if scope.source == "sqlite":
+        return _affinity(node, whole, scope)
+    if scope.source == "mysql" and (whole or to.is_type("decimal")):
+        return _number(node, scope)
+    if to.is_type("decimal") and not to.expressions:
+        size = {"postgres": "DOUBLE", "snowflake": "DECIMAL(38, 0)", "bigquery": "DECIMAL(38, 9)"}
+        exact = scope.source == "postgres" and _rounded(node)
+        node.set(
+            "to",
+            exp.DataType.build(
+                "DECIMAL(38, 12)" if exact else size[scope.source], dialect="duckdb"
+            ),
+        )
+    if (
+        whole
+        and scope.source in ("bigquery", "snowflake")
+        and scope.kind(node.this) in ("float", "decimal", "")
+    ) and scope.kind(node.this):
+        node.set("this", fill("round(_1)", [node.this], scope))
+    return node
+
+
+def _rounded(node: exp.Expr) -> bool:
+    """Whether the value goes into ``round(x, n)``, which shows what a float would lose."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return isinstance(parent, exp.Round)
+
+
+def prefix(node: exp.Expr, pattern: str, to: str, scope: Scope) -> exp.Expr:
+    """The number that a text begins with, and 0 where it begins with none."""
+    text = f"CASE WHEN _1 IS NULL THEN NULL ELSE CAST(coalesce(nullif(regexp_extract(_1t, '{pattern}', 1), ''), '0') AS {to}) END"
+    made = fill(text, [node], scope)
+    made.meta[kinds.KEY] = "int" if to == "BIGINT" else "float"
+    return made
+
+
+def _affinity(node: exp.Cast, whole: bool, scope: Scope) -> exp.Expr:
+    """SQLite's CAST: numbers are cut, texts read as far as they are numbers."""
+    kind, to = scope.kind(node.this), node.to
+    value: exp.Expr = node.this.copy()
+    if whole:
+        if kind in ("float", "decimal"):
+            return fill("CAST(trunc(_1) AS BIGINT)", [node.this], scope)
+        return node if kind in ("int", "bool") else prefix(node.this, INTEGER, "BIGINT", scope)
+    if to.this in exp.DataType.FLOAT_TYPES:
+        return node if kind in kinds.NUMBERS else prefix(node.this, REAL, "DOUBLE", scope)
+    if to.this in exp.DataType.TEXT_TYPES:
+        return node
+    if to.is_type("decimal") and kind in ("int", "float"):
+        return value
+    raise SqlRefused(
+        f"CAST to {to.sql()} refused: it makes a number in SQLite",
+        hint="write date(x) for a date, or CAST(x AS INTEGER), REAL or TEXT",
+    )
+
+
+def _number(node: exp.Cast, scope: Scope) -> exp.Expr:
+    """MySQL's CAST to a number, which reads a text as far as it is one."""
+    to = node.to
+    if to.is_type("decimal") and not to.expressions:
+        node.set("to", exp.DataType.build("DECIMAL(10, 0)", dialect="duckdb"))
+    if scope.kind(node.this) in kinds.TIMES:
+        raise SqlRefused("CAST of a time to a number refused", hint="use year(x), month(x) …")
+    if scope.kind(node.this) in kinds.NUMBERS:
+        return node
+    if to.is_type("decimal"):
+        node.set("this", prefix(node.this, REAL, "DOUBLE", scope))
+        return node
+    return prefix(node.this, INTEGER, "BIGINT", scope)
+
+
+# Comparisons and patterns: what is equal, larger or alike in each dialect.
+
+BACKSLASH = ("mysql", "postgres", "bigquery")
+"""Dialects in which a backslash stands before a ``%`` that means itself."""
+NOCASE = "nocase"
+
+
+def ascii_lower(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """A text without the case of its ASCII letters, which is all that SQLite ignores."""
+    return call("lower", [node.copy()], scope)
+
+
+def like(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """LIKE without the case that the dialect ignores, and with its backslash."""
+    text, pattern = node.this, node.expression
+    if isinstance(pattern, exp.Any | exp.All | exp.Tuple):
+        return node
+    if scope.source == "sqlite":
+        sides = ascii_lower(text, scope), ascii_lower(pattern, scope)
+    else:
+        letter = "" if scope.source == "postgres" else "t"
+        sides = scope.cast(text.copy(), letter), pattern.copy()
+    kind = exp.ILike if scope.source == "mysql" else type(node)
+    made: exp.Expr = kind(this=sides[0], expression=sides[1], negate=node.args.get("negate"))
+    plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
+    if scope.source in BACKSLASH and not plain and not isinstance(node.parent, exp.Escape):
+        made = exp.Escape(this=made, expression=exp.Literal.string("\\"))
+    return made
+
+
+def glob(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """GLOB of what is a text there."""
+    if scope.source != "sqlite":
+        return node
+    node.set("this", scope.cast(node.this.copy(), "t"))
+    return node
+
+
+def regexp(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """A regular expression somewhere in a text, or for all of it.
+
+    Raises:
+        SqlRefused: The dialect has none.
+    """
+    if scope.source == "sqlite":
+        raise SqlRefused("REGEXP refused: SQLite has none by itself", hint="write LIKE or GLOB")
+    caseless = scope.source == "mysql" or isinstance(node, exp.RegexpILike)
+    name = "regexp_full_match" if scope.source == "snowflake" else "regexp_matches"
+    flags = ", 'i'" if caseless else ""
+    made = fill(f"{name}(_1t, _2t{flags})", [node.this, node.expression], scope)
+    made.meta[kinds.KEY] = "bool"
+    return made
+
+
+def similar(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """SIMILAR TO as a regular expression.
+
+    Raises:
+        SqlRefused: The pattern is computed, or has an ESCAPE.
+    """
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or isinstance(node.parent, exp.Escape):
+        raise SqlRefused(
+            "SIMILAR TO with this pattern refused", hint="write a regular expression with ~"
+        )
+    made = fill(
+        "regexp_full_match(_1t, _2, 's')",
+        [node.this, exp.Literal.string(_similar_pattern(pattern.name))],
+        scope,
+    )
+    made.meta[kinds.KEY] = "bool"
+    return made
+
+
+def _similar_pattern(pattern: str) -> str:
+    """A pattern of SIMILAR TO as a regular expression for a whole text.
+
+    >>> _similar_pattern("5%|a_b.")
+    '5.*|a.b\\\\.'
+    """
+    out, brackets = [], False
+    for part in re.findall(r"\\.|.", pattern, re.DOTALL):
+        if brackets:
+            brackets = part != "]"
+            out.append(part if part != "\\" else "\\\\")
+        elif len(part) == 2:
+            out.append(re.escape(part[1]))
+        elif part == "[":
+            brackets = True
+            out.append(part)
+        else:
+            out.append({"%": ".*", "_": ".", ".": "\\.", "^": "\\^", "$": "\\$"}.get(part, part))
+    return "".join(out)
+
+
+def compare(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """A comparison in SQLite, where a date is a text and a column of texts holds no numbers."""
+    if scope.source != "sqlite":
+        return node
+    keys = [key for key in ("this", "expression", "low", "high") if node.args.get(key)]
+    operands = [node.args[key] for key in keys] + list(node.args.get("expressions") or [])
+    made = _like_text(operands, scope)
+    if any(NOCASE in operand.meta for operand in made):
+        made = [ascii_lower(operand, scope) for operand in made]
+    for key, operand in zip(keys, made, strict=False):
+        node.set(key, operand)
+    if node.args.get("expressions"):
+        node.set("expressions", made[len(keys) :])
+    return node
+
+
+_FULL = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "timestamp": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"),
+}
+
+
+def _like_text(operands: list[exp.Expr], scope: Scope) -> list[exp.Expr]:
+    """Operands of one comparison, as texts where SQLite takes them for that."""
+    found = [scope.kind(operand) for operand in operands]
+    if not set(found) & kinds.TEXTS:
+        return operands
+    numbers = {"int", "float", "decimal"}
+    texts = [op for op, kind in zip(operands, found, strict=True) if kind in kinds.TEXTS]
+    computed = [op for op in texts if not isinstance(op, exp.Literal | exp.Column | exp.Cast)]
+    columns = [op for op in texts if isinstance(op, exp.Column)]
+    mixed = any(
+        kind in numbers and not isinstance(op, exp.Column)
+        for op, kind in zip(operands, found, strict=True)
+    )
+    if mixed and computed:
+        raise SqlRefused(
+            "a text compared with a number refused: SQLite takes every text for larger",
+            hint="put the number in quotes, or write CAST(… AS INTEGER)",
+        )
+    out = []
+    for op, kind in zip(operands, found, strict=True):
+        number = kind in numbers and columns and not isinstance(op, exp.Column)
+        time = kind in kinds.TIMES and not all(_whole_time(text, kind) for text in texts)
+        out.append(duck_cast(op.copy(), "VARCHAR") if number or time else op)
+    return out
+
+
+def _whole_time(text: exp.Expr, kind: str) -> bool:
+    return isinstance(text, exp.Literal) and bool(_FULL[kind].fullmatch(text.name))
+
+
+def collate(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """COLLATE, where it names text with or without case.
+
+    Raises:
+        SqlRefused: It names another order.
+    """
+    name = node.expression.name.lower()
+    if scope.source == "mysql":
+        return (
+            exp.Paren(this=node.this.copy())
+            if name.endswith(("_bin", "_cs")) or name == "binary"
+            else node.this.copy()
+        )
+    if scope.source == "sqlite":
+        if name == "nocase":
+            made = ascii_lower(node.this, scope)
+            made.meta[NOCASE] = True
+            return made
+        return node.this.copy() if name == "binary" else fill("rtrim(_1t)", [node.this], scope)
+    raise SqlRefused(f"COLLATE {shown(name)} refused", hint="write lower(x) for text without case")
+
+
+# Operators and syntax that mean something else in DuckDB than where the statement comes from.
 
 _SYNTAX = (
     *(exp.Cast, exp.Case, exp.If, exp.Extract, exp.Trim, exp.Substring, exp.StrPosition),
@@ -208,9 +464,7 @@ def _numeric(node: exp.Expr, scope: Scope) -> exp.Expr:
         return duck_cast(node.copy(), "BIGINT")
     if scope.source in _TRUTHS and isinstance(node, exp.Literal) and node.is_string:
         real = "." in node.name or "e" in node.name.lower()
-        return casts.prefix(
-            node, casts.REAL if real else casts.INTEGER, "DOUBLE" if real else "BIGINT", scope
-        )
+        return prefix(node, REAL if real else INTEGER, "DOUBLE" if real else "BIGINT", scope)
     return node
 
 
@@ -257,20 +511,20 @@ _CHANGES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Change], ...]
     (exp.StrPosition, _position),
     (exp.GroupConcat, _group_concat),
     ((exp.CurrentTimestamp, exp.CurrentDatetime), _stamp),
-    (exp.Cast, casts.cast),
+    (exp.Cast, cast),
     (exp.Div, _divide),
     (exp.IntDiv, _divide_whole),
     (exp.Mod, _modulo),
     ((exp.Add, exp.Sub), _plus_minus),
     (exp.Mul, _multiply),
-    ((exp.Like, exp.ILike), comparisons.like),
-    (exp.Glob, comparisons.glob),
-    ((exp.RegexpLike, exp.RegexpILike), comparisons.regexp),
-    (exp.SimilarTo, comparisons.similar),
-    (exp.Collate, comparisons.collate),
+    ((exp.Like, exp.ILike), like),
+    (exp.Glob, glob),
+    ((exp.RegexpLike, exp.RegexpILike), regexp),
+    (exp.SimilarTo, similar),
+    (exp.Collate, collate),
     (exp.DPipe, _join),
     ((exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseAnd), _bits),
-    ((*_COMPARED, exp.In, exp.Between), comparisons.compare),
+    ((*_COMPARED, exp.In, exp.Between), compare),
 )
 
 

@@ -15,15 +15,14 @@ from sqlglot import exp
 
 from stages.core.errors import SqlLimit, SqlRefused
 from stages.core.records import Table
-from stages.core.sandbox import clock, gate, grammar, normal
-from stages.core.sandbox.columns import mend_columns
 from stages.core.sandbox.forms.reading import reader
-from stages.core.sandbox.gate import Checked
-from stages.core.sandbox.grammar import Functions
+from stages.core.sandbox.gate import clock, gate, grammar, normal
+from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.grammar import Functions
+from stages.core.sandbox.gate.qualify import Resolver, mend_columns
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, fold, hidden, seen, shown
-from stages.core.sandbox.servers import moving, sizes, whole_rows
-from stages.core.sandbox.tables import Resolver
+from stages.core.sandbox.servers import postgres_traps, sizes
 
 _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
 """Strings with escapes of their own, which two readers may take apart differently."""
@@ -135,7 +134,7 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
     holder = exp.Subquery(this=query)
     frozen = clock.freeze(holder, limits.clock, dialect)
     if dialect == "postgres":
-        moving.refuse_clock_texts(query)
+        postgres_traps.refuse_clock_texts(query)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
     sizes.refuse_large(query)
@@ -147,9 +146,9 @@ def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], diale
             hint="ask in smaller steps",
         )
     mended = [*mend_columns(query, resolver), *_cased(query, resolver, dialect)]
-    moving.settle_words(query, resolver)
+    postgres_traps.settle_words(query, resolver)
     if dialect == "postgres":
-        whole_rows.refuse(query)
+        postgres_traps.refuse(query)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
     return Checked(query, tuple(resolver.tables.values()), tuple(told))
 

@@ -12,14 +12,13 @@ from typing import Any
 
 from stages.core.catalog.servers.address import Address
 from stages.core.catalog.servers.postgresql import SESSION, duckdb_type
-from stages.core.catalog.sqlite_cells import blob_text
-from stages.core.sandbox.engine import ANSWER_CUT
-from stages.core.sandbox.gate import Checked
+from stages.core.catalog.sources.sqlite.relation import blob_text
+from stages.core.sandbox.engine.engine import ANSWER_CUT
+from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.limits import Answer, Limits
-from stages.core.sandbox.normal import written
-from stages.core.sandbox.servers.cells import batch, room, taken
 from stages.core.sandbox.servers.session import Session
-from stages.core.sandbox.servers.shape import shaped, wrapped
+from stages.core.sandbox.servers.shape import batch, room, shaped, taken, wrapped
 
 DIALECT = "postgres"
 _UNSORTED = frozenset(

@@ -11,7 +11,7 @@ from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import Names, shown
 
 if TYPE_CHECKING:
-    from stages.core.sandbox.engine import Engine
+    from stages.core.sandbox.engine.engine import Engine
 
 
 def url_of(table: Table) -> str:
@@ -47,7 +47,7 @@ def _named(sql: str, dialect: str | None, names: Names, places: set[str]) -> lis
     """The tables that a statement names, read in the first dialect that can read it."""
     from sqlglot import exp
 
-    from stages.core.sandbox import grammar
+    from stages.core.sandbox.gate import grammar
 
     own = sorted({dialect_of(url) for url in places if url})
     for choice in [dialect] if dialect else ["duckdb", *own]:

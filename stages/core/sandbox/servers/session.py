@@ -20,9 +20,9 @@ from stages.core.errors import (
     SqlUnavailable,
     UsageError,
 )
+from stages.core.sandbox.engine.worker import EngineError
 from stages.core.sandbox.limits import GRACE, Limits
 from stages.core.sandbox.servers.admission import admit
-from stages.core.sandbox.worker import EngineError
 from stages.core.text import visible
 
 _NO_COLUMN = re.compile(

@@ -13,7 +13,7 @@ from math import prod
 from sqlglot import exp
 
 from stages.core.errors import SqlLimit
-from stages.core.sandbox import gate
+from stages.core.sandbox.gate import gate
 
 MOST = 1_000_000
 """Characters or elements that one call may ask for."""

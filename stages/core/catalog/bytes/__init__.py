@@ -1,0 +1,1 @@
+"""From bytes to typed text: samples, encodings, cells and the types of columns."""

@@ -1,0 +1,1 @@
+"""What sections kept, against gold."""

@@ -1,0 +1,1 @@
+"""Words: names and sentences cut into terms, Chinese, words near in meaning, dates."""

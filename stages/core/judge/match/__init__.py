@@ -1,0 +1,1 @@
+"""A question met with a catalog."""

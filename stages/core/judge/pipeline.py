@@ -1,0 +1,77 @@
+"""The judge's chain: read the question, match, score, look along the keys, cut, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stages.core.judge import explain
+from stages.core.judge.index.postings import Floats
+from stages.core.judge.judgment import History, Judgment, Rules, Seek
+from stages.core.judge.match.data_lookup import seeing
+from stages.core.judge.match.match import Match, meet
+from stages.core.judge.match.values import as_indexed
+from stages.core.judge.question.question import read
+from stages.core.judge.rank import scores as rank_scores
+from stages.core.judge.rank import select
+from stages.core.judge.store import calm, opened
+from stages.core.judge.told import told
+
+if TYPE_CHECKING:
+    from stages.core.records import Table, Task
+
+
+# Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
+@calm()
+@np.errstate(invalid="ignore")
+def decide(
+    task: Task,
+    tables: Sequence[Table],
+    *,
+    recall: float,
+    without: frozenset[str],
+    history: History | None,
+    rules: Rules | None,
+    index_dir: Path | None,
+    seek: Seek | None = None,
+    columns: bool = True,
+    chosen: frozenset[str] = frozenset(),
+) -> Judgment:
+    """See `judge`."""
+    match = matched(task, tables, without, index_dir, seek)
+    scores = table_scores(match, without)
+    effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
+    wanted = chosen | frozenset(effect.add if effect else ())
+    if history is not None and "co-occurrence" not in without:
+        scores = rank_scores.lifted(scores, match.index.canonical, history, wanted)
+    kept = select.keep(scores, recall, match.index.counts, told(match))
+    if recall < 1:
+        kept = select.by_time(kept, match.when, match.index.family)
+    kept |= [name in wanted for name in match.index.canonical]
+    if not without & rank_scores.GRAPH:
+        kept = select.joined(kept, scores, match.index.names, match.index.keys)
+    explained = explain.Explainer(match, scores, without, recall)
+    return explained.judgment(kept, effect, columns)
+
+
+def matched(
+    task: Task,
+    tables: Sequence[Table],
+    without: frozenset[str] = frozenset(),
+    index_dir: Path | None = None,
+    seek: Seek | None = None,
+) -> Match:
+    """The task's question met with the catalog."""
+    index, known = opened(tables, index_dir)
+    question = read(task, without)
+    if seek is not None and "value" not in without:
+        index = seeing(index, seek(as_indexed(question)))
+    return meet(question, index, known, without)
+
+
+def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
+    """Calibrated probabilities of all tables, float32 [T]."""
+    return rank_scores.table_probabilities(match, without)

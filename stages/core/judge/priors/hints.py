@@ -1,0 +1,142 @@
+"""What the judge goes by beside a task and its tables, and the order in which it does.
+
+Source: seed 002 (recall, then a model's choice, rules, co-occurrence, fusion): what a model
+chose or a rule added speaks for its partners in past SQL, and for the tables between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.core.errors import DataError
+
+if TYPE_CHECKING:
+    from stages.core.judge import Judgment
+    from stages.core.judge.match.data_lookup import Seeker
+    from stages.core.judge.priors.query_log import BoundHistory, History
+    from stages.core.judge.priors.rules import Applied, BoundRules, Rules
+    from stages.core.records import Table, Task
+    from stages.core.sandbox.database import Database
+
+RECALL = 0.99
+"""Strict table recall that the judge aims at, unless told otherwise."""
+
+VOTED = 0.97
+"""The same where the judge has the one vote: small catalogs would be kept whole at 0.99, and a
+folded table can still be found."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What shapes the judge's answer beside the task and its tables."""
+
+    recall: float
+    without: tuple[str, ...]
+    rules: Rules | None
+    history: History | None
+    index: Path | None = None
+    data: Database | None = None
+
+    def ready(self, task: Task, tables: Sequence[Table]) -> Ready:
+        """The judge with one task before it.
+
+        Raises:
+            DataError: The task has no question.
+        """
+        from stages.core.judge.match.data_lookup import Seeker, with_values
+        from stages.core.judge.priors.query_log import BoundHistory
+        from stages.core.judge.priors.rules import BoundRules
+        from stages.core.names import names_of
+
+        if not task.get("question", "").strip():
+            hint = 'add a "question" to the task line'
+            raise DataError("the task has no question", place=task["task_id"], hint=hint)
+        names = names_of(tables)
+        history = BoundHistory(self.history, names) if self.history else None
+        rules = BoundRules(self.rules, names) if self.rules else None
+        if self.data is None:
+            return Ready(self, task, tables, rules, history)
+        tables, notes = with_values(tables, self.data)
+        return Ready(self, task, tables, rules, history, Seeker(tables, self.data), notes)
+
+    def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
+        """What the rules say to the question; None where there are none, or they are off."""
+        from stages.core.names import names_of
+
+        if self.rules is None or "rule" in self.without:
+            return None
+        return self.rules.apply(task.get("question", "")).within(names_of(tables))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What differs from the defaults; files by their hashes."""
+        given = {
+            "recall": self.recall if self.recall != RECALL else None,
+            "without": sorted(self.without),
+            "rules": str(self.rules) if self.rules else None,
+            "history": str(self.history) if self.history else None,
+            "values": True if self.data is not None else None,
+        }
+        return {name: value for name, value in given.items() if value not in (None, [])}
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The judge with one task before it, and what it goes by bound to the catalog.
+
+    Args:
+        hints: What shapes its answer.
+        task: The question.
+        tables: The catalog, with the values of the data where they are asked for.
+        rules, history: In the catalog's names.
+        seeker: Looks words up in the data.
+        notes: What is worth knowing about the values.
+    """
+
+    hints: Hints
+    task: Task
+    tables: Sequence[Table]
+    rules: BoundRules | None = None
+    history: BoundHistory | None = None
+    seeker: Seeker | None = None
+    notes: tuple[str, ...] = ()
+
+    def alone(self) -> Judgment:
+        """What the judge says before model, rules and past SQL (seed 002 has them in this order)."""
+        return self._judged(None, None, frozenset())
+
+    def judged(self, chosen: frozenset[str] = frozenset()) -> Judgment:
+        """What it says by rules and past SQL too.
+
+        Args:
+            chosen: Tables that a model chose: kept, and past SQL and keys speak for them.
+        """
+        from stages.core.judge.priors.query_log import recalled
+
+        past = self.history if "co-occurrence" not in self.hints.without else None
+        found = self._judged(self.rules, past, chosen)
+        if past:
+            applied = self.hints.applied(self.task, self.tables)
+            found = recalled(found, past, chosen | set(applied.add_tables if applied else ()))
+        notes = (*self.notes, *(self.seeker.notes if self.seeker else ()))
+        return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+    def _judged(
+        self, rules: BoundRules | None, history: BoundHistory | None, chosen: frozenset[str]
+    ) -> Judgment:
+        from stages.core.judge import judge
+
+        return judge(
+            self.task,
+            self.tables,
+            recall=self.hints.recall,
+            without=self.hints.without,
+            history=history,
+            rules=rules,
+            index_dir=self.hints.index,
+            seek=self.seeker,
+            chosen=chosen,
+        )

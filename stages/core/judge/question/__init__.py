@@ -1,0 +1,1 @@
+"""What a question asks: terms, values, entities and patterns."""

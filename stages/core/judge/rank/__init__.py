@@ -1,0 +1,1 @@
+"""Features, models and the cut: from a match to what is kept."""

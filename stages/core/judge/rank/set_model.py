@@ -1,0 +1,261 @@
+"""Tables judged together: which set of the likeliest tables answers the question as a whole.
+
+Trees score each table for itself, and so cannot see that a join table is of no use without the
+table behind it, or that nothing chosen explains a word. Here every set of the likeliest
+`MOST_TABLES` gets a log-linear score from what its members say together, and a table's
+probability is that of all sets that hold it. The weights (`data/jointly.json`) are fitted by
+tools/train.py so that the sets that were needed are the likeliest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from stages.core.judge.index.index import Index
+from stages.core.judge.index.postings import Floats, Ints
+from stages.core.judge.match.match import Match
+from stages.core.judge.rank.graph_features import alike, gain
+
+#: Tables that are judged together, and of one set.
+MOST_TABLES, MOST_MEMBERS = 8, 6
+#: Weight of this judgment beside that of each table alone, on the scale of log-odds.
+BLEND = 0.75
+#: Logits are bounded, so that no table decides by itself.
+MOST_LOGIT = 8.0
+#: Share of all words below which a table's part is none; words in common from which names are alike.
+IDLE, ALIKE = 0.01, 0.5
+#: Where the weights stand.
+FILE = Path(__file__).parent.parent / "data" / "jointly.json"
+_NAMES = (
+    "logit",
+    *(f"size_{n}" for n in range(1, MOST_MEMBERS + 1)),
+    "size_tables",
+    "size_units",
+    "parts",
+    "apart",
+    "cover",
+    "unexplained",
+    "idle_leaf",
+    "idle_inner",
+    "alike",
+    "spelled_missed",
+    "values_missed",
+    "best",
+    "lowest",
+    "highest_out",
+    "gap",
+)
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What n tables say about the question and each other.
+
+    Args:
+        gain: float32 [U, n], likeness of units times their share of all weight.
+        joined: bool [n, n], whether a key joins two tables.
+        alike: bool [n, n], whether their names share half of their terms.
+        spelled: bool [names, n], which tables have a column that the question spells out.
+        values: bool [values, n], which tables hold a whole value of the question.
+        n_tables: Tables of the catalog.
+    """
+
+    gain: Floats
+    joined: Flags
+    alike: Flags
+    spelled: Flags
+    values: Flags
+    n_tables: int
+
+    def only(self, places: Ints) -> Around:
+        """The same for some of the tables, in the order of ``places``."""
+        pairs = np.ix_(places, places)
+        return Around(
+            self.gain[:, places],
+            self.joined[pairs],
+            self.alike[pairs],
+            self.spelled[:, places],
+            self.values[:, places],
+            self.n_tables,
+        )
+
+
+def around(match: Match, places: Ints) -> Around:
+    """What candidates (by place) say."""
+    index = match.index
+    local = {int(place): at for at, place in enumerate(places)}
+    # What holds of a set whatever is asked is worked out once, for tables in catalog order.
+    order = np.argsort(places)
+    rank = np.ix_(np.argsort(order), np.argsort(order))
+    tables = match.candidates[places[order]]
+    return Around(
+        gain(match, match.candidates[places]).astype(np.float32),
+        index.remember("joined", tables, lambda: _joined(index, tables))[rank],
+        (alike(index, tables) >= ALIKE)[rank],
+        _holders(match, match.spelled, local),
+        _holders(match, match.exact, local),
+        len(index.names),
+    )
+
+
+def _joined(index: Index, tables: Ints) -> Flags:
+    """Whether a key joins two of these tables, bool [n, n]."""
+    rows = [np.isin(tables, index.near[at]) for at in tables]
+    return np.array(rows, dtype=bool).reshape(len(tables), len(tables))
+
+
+def _holders(match: Match, hits: Mapping[int, str], local: Mapping[int, int]) -> Flags:
+    """For each text that columns were hit by, the tables of those columns; texts that none of
+    these tables holds say nothing."""
+    found: dict[str, set[int]] = {}
+    for column, text in hits.items():
+        place = int(np.searchsorted(match.starts, column, side="right")) - 1
+        if place in local:
+            found.setdefault(text, set()).add(local[place])
+    made = np.zeros((len(found), len(local)), dtype=bool)
+    for row, held in enumerate(found.values()):
+        made[row, list(held)] = True
+    return made
+
+
+@lru_cache(maxsize=MOST_TABLES + 1)
+def members(n: int) -> Floats:
+    """All sets of 1 to `MOST_MEMBERS` of n tables, float32 [sets, n] of 0 and 1."""
+    sizes = range(1, min(n, MOST_MEMBERS) + 1)
+    chosen = [places for size in sizes for places in itertools.combinations(range(n), size)]
+    made = np.zeros((len(chosen), n), dtype=np.float32)
+    for row, places in enumerate(chosen):
+        made[row, list(places)] = 1.0
+    return made
+
+
+def features(logits: Floats, near: Around) -> Floats:
+    """Features of all sets, float32 [sets, names].
+
+    Args:
+        logits: Log-odds of each table alone, the best first, float32 [n].
+        near: What the same tables say together.
+    """
+    held = members(len(logits))
+    inside = held > 0
+    size = held.sum(axis=1)
+    bounded = np.clip(logits, -MOST_LOGIT, MOST_LOGIT)
+    lowest = np.where(inside, bounded, np.inf).min(axis=1)
+    highest_out = np.where(inside, -MOST_LOGIT, bounded).max(axis=1)
+    parts, leaf, alike_pairs = _shapes(len(logits), near.joined.tobytes(), near.alike.tobytes())
+    cover, unexplained, idle = _explained(inside, near.gain)
+    columns = [
+        held @ bounded,
+        *(size == n for n in range(1, MOST_MEMBERS + 1)),
+        size * np.log(near.n_tables),
+        size * np.log1p(len(near.gain)),
+        parts - 1,
+        parts > 1,
+        cover,
+        unexplained,
+        (idle & leaf).sum(axis=1),
+        (idle & ~leaf).sum(axis=1),
+        alike_pairs,
+        _missed(held, near.spelled),
+        _missed(held, near.values),
+        (held @ (bounded == bounded[0])) > 0,
+        lowest,
+        highest_out,
+        np.maximum(highest_out - lowest, 0.0),
+    ]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+@lru_cache(maxsize=256)
+def _shapes(n: int, joined: bytes, named: bytes) -> tuple[Floats, Flags, Floats]:
+    """Of all sets of n tables: into how many parts each falls, which members have one neighbour
+    at most inside, and how many pairs have like names; both arguments are bool [n, n] as bytes."""
+    held = members(n)
+    keys, names = (np.frombuffer(part, dtype=bool).reshape(n, n) for part in (joined, named))
+    pairs: Floats = np.einsum("si,ij,sj->s", held, names.astype(np.float32), held) / 2
+    return _parts(held > 0, keys), (held @ keys) <= 1, pairs
+
+
+def _parts(inside: Flags, joined: Flags) -> Floats:
+    """Into how many parts, not joined to each other, each set falls."""
+    n = inside.shape[1]
+    label = np.where(inside, np.arange(n), n)
+    for _ in range(min(n, MOST_MEMBERS) - 1):
+        near = np.where(joined[None], label[:, None, :], n).min(axis=2)
+        label = np.where(inside, np.minimum(label, near), n)
+    made: Floats = ((label == np.arange(n)) & inside).sum(axis=1).astype(np.float32)
+    return made
+
+
+def _explained(inside: Flags, gain: Floats) -> tuple[Floats, Floats, Flags]:
+    """Share of the words that each set explains, words it leaves to others, and members that
+    explain nothing new."""
+    if not len(gain):
+        none = np.zeros(len(inside), dtype=np.float32)
+        return none, none, inside
+    every = np.where(inside[:, None, :], gain[None], 0.0)
+    best, most = every.max(axis=2), gain.max(axis=1)
+    second = np.partition(every, -2, axis=2)[:, :, -2] if inside.shape[1] > 1 else 0.0 * best
+    own = np.where((every >= best[:, :, None]) & inside[:, None, :], (best - second)[:, :, None], 0)
+    left = ((best < 0.5 * most) & (most > IDLE)).sum(axis=1)
+    return best.sum(axis=1), left.astype(np.float32), inside & (own.sum(axis=1) < IDLE)
+
+
+def _missed(held: Floats, holders: Flags) -> Floats:
+    """How many texts have no holder in each set."""
+    made: Floats = ((held @ holders.T.astype(np.float32)) == 0).sum(axis=1)
+    return made
+
+
+@lru_cache(maxsize=1)
+def weights() -> Floats | None:
+    """The shipped weights, in the order of the features; None before they were fitted."""
+    if not FILE.exists():
+        return None
+    held = orjson.loads(FILE.read_bytes())
+    return np.array([held[name] for name in _NAMES], dtype=np.float64)
+
+
+def save(fitted: Iterable[float], path: Path) -> None:
+    """Write weights by the names of their features."""
+    held = {name: round(float(value), 5) for name, value in zip(_NAMES, fitted, strict=True)}
+    path.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def chances(logits: Floats, near: Around, fitted: Floats) -> Floats:
+    """Log-odds that the answer needs each table, judged together and blended with its own."""
+    total = features(logits, near) @ fitted
+    share = np.exp(total - total.max())
+    together = np.clip(share @ members(len(logits)) / share.sum(), 1e-5, 1 - 1e-5)
+    made: Floats = (1 - BLEND) * logits + BLEND * np.log(together / (1 - together))
+    return made
+
+
+def likeliest(logits: Floats) -> Ints:
+    """Places of the tables to judge together, the best first; equal ones all or none."""
+    order = np.argsort(-logits, kind="stable")
+    if len(order) > MOST_TABLES and logits[order[MOST_TABLES]] == logits[order[MOST_TABLES - 1]]:
+        order = order[logits[order] > logits[order[MOST_TABLES]]]
+    return order[:MOST_TABLES]
+
+
+def refined(match: Match, logits: Floats) -> Floats:
+    """The log-odds of all candidates, those of the likeliest judged together, float32 [K]."""
+    fitted = weights()
+    if fitted is None or len(logits) < 2:
+        return logits
+    places = likeliest(logits)
+    if len(places) < 2:
+        return logits
+    made = logits.copy()
+    made[places] = chances(logits[places], around(match, places), fitted)
+    return made

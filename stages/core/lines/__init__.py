@@ -1,0 +1,1 @@
+"""Lines of JSON: their schemas, reading and writing, sections, and what they say of tables."""

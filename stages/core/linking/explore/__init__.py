@@ -1,0 +1,1 @@
+"""Exploring: each candidate table in its data."""

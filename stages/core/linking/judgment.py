@@ -1,0 +1,75 @@
+"""What the built-in judge says of tables and columns: from the task's ``link`` section, or anew."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stages.core.judge.judgment import Evidence, RankedColumn, RankedTable
+from stages.core.lines.sections import section
+from stages.core.records import Table, Task
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The judge's word on a catalog.
+
+    Args:
+        tables: By canonical name; a table that is not there has no evidence.
+        columns: By table, in rank order.
+    """
+
+    tables: Mapping[str, RankedTable]
+    columns: Mapping[str, Sequence[RankedColumn]]
+
+    def table(self, name: str) -> RankedTable:
+        """The table's rank; nothing is known of one that is not there."""
+        return self.tables.get(name, RankedTable(name, 0.0, False))
+
+
+def standing(task: Task, tables: Sequence[Table]) -> Standing:
+    """The judgment that stands on the task, or else one that is made now."""
+    link = section(task, "link")
+    if link is None:
+        from stages.core.judge import judge
+
+        made = judge(task, tables)
+        return _standing(made.tables, made.columns)
+    return _standing(
+        [
+            RankedTable(item["name"], item["score"], item["keep"], _evidence(item))
+            for item in link["tables"]
+        ],
+        [
+            RankedColumn(item["table"], item["name"], item["score"], item["keep"], _evidence(item))
+            for item in link["columns"]
+        ],
+    )
+
+
+def voted(task: Task, tables: Sequence[Table]) -> frozenset[str]:
+    """The tables that the judge keeps as `vote` asks it, or that the ``link`` section keeps."""
+    link = section(task, "link")
+    if link is not None:
+        return frozenset(item["name"] for item in link["tables"] if item["keep"])
+    from stages.core.judge import judge
+    from stages.core.judge.priors.hints import VOTED
+
+    made = judge(task, tables, recall=VOTED, columns=False)
+    return frozenset(table.name for table in made.tables if table.keep)
+
+
+def _standing(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) -> Standing:
+    by_table: dict[str, list[RankedColumn]] = defaultdict(list)
+    for column in columns:
+        by_table[column.table].append(column)
+    return Standing({table.name: table for table in tables}, by_table)
+
+
+def _evidence(item: Mapping[str, Any]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(found["type"], tuple(found["words"]), found["weight"], found.get("note", ""))
+        for found in item["evidence"]
+    )

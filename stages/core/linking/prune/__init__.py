@@ -1,0 +1,1 @@
+"""Pruning: what a question plainly does not need."""

@@ -1,0 +1,1 @@
+"""Refining: one connected schema in two rounds."""

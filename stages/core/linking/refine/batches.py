@@ -1,0 +1,192 @@
+"""Candidates in portions whose prompts stay within a budget of tokens.
+
+Where all of them do not fit, tables that are marked irrelevant show their columns by name
+only; where that is not enough, tables are dealt out to several prompts. One table too large
+for a prompt shows less and less of its columns, and in the end is dealt out by columns.
+Nothing is left out without a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stages.core.lang import Lang
+from stages.core.linking.column_refs import Unit
+from stages.core.linking.refine.candidates import Candidate, Detail, Piece
+from stages.core.text import block, visible
+
+MOST_TOKENS = 32_000
+"""Tokens of the prompt that opens a round: all candidates in one (seed 004, 5.2), as `summarize`."""
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What one prompt shows.
+
+    Args:
+        pieces: Tables, or parts of them, by name.
+    """
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def body(self) -> str:
+        """The text of all pieces, as a data block; empty without any."""
+        return block("candidates", "\n\n".join(p.text for p in self.pieces)) if self.pieces else ""
+
+    @property
+    def units(self) -> list[Unit]:
+        """The candidate columns shown."""
+        return [(piece.candidate.name, name) for piece in self.pieces for name in piece.columns]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables shown."""
+        return list(dict.fromkeys(piece.candidate.name for piece in self.pieces))
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """All portions of a round.
+
+    Args:
+        portions: One for each prompt; at least one.
+        unshown: Candidate columns that no prompt has room for.
+        notes: What is not shown in full.
+    """
+
+    portions: tuple[Portion, ...]
+    unshown: tuple[Unit, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def dealt(
+    shown: Sequence[tuple[Candidate, Sequence[str]]],
+    size: Callable[[Portion], int],
+    *,
+    most: int,
+    lang: Lang,
+) -> Dealt:
+    """The candidates in as few portions as they need.
+
+    Args:
+        shown: Candidates with the columns to show of each, by name.
+        size: Tokens of the whole prompt over a portion.
+        most: Tokens that no prompt goes over.
+        lang: Language of the few words of our own.
+    """
+    for brief in (Detail.FULL, Detail.NAMES):
+        pieces = [_piece(item, columns, brief, lang) for item, columns in shown]
+        if size(Portion(tuple(pieces))) <= most:
+            notes = _brief_note(pieces) if brief is Detail.NAMES else []
+            return Dealt((Portion(tuple(pieces)),), notes=tuple(notes))
+    room = most - size(Portion(())) - 32  # boundaries made from hashes are not counted apart
+    parts: list[Piece] = []
+    for piece in pieces:
+        parts += _fitting(piece, room)
+    portions = [kept for portion in _packed(parts, room) for kept in _within(portion, size, most)]
+    have = {unit for portion in portions for unit in portion.units}
+    missing = [unit for unit in Portion(tuple(pieces)).units if unit not in have]
+    notes = [
+        f"candidates are over --max-tokens: shown in {len(portions)} prompts",
+        *_brief_note(parts),
+    ]
+    if missing:
+        names = ", ".join(dict.fromkeys(visible(table, 80) for table, _ in missing))
+        notes.append(f"no prompt has room for columns of {names}: they stay")
+    return Dealt(tuple(portions) or (Portion(()),), tuple(missing), tuple(notes))
+
+
+def _piece(item: Candidate, columns: Sequence[str], brief: Detail, lang: Lang) -> Piece:
+    detail = Detail.FULL if item.relevant else brief
+    return Piece(item, tuple(columns), detail, lang)
+
+
+def _brief_note(pieces: Sequence[Piece]) -> list[str]:
+    n = len({p.candidate.name for p in pieces if p.detail is not Detail.FULL})
+    return (
+        [f"{n} tables are shown with column names only, to stay within --max-tokens"] if n else []
+    )
+
+
+def _fitting(piece: Piece, room: int) -> list[Piece]:
+    """The piece in as much detail as fits, or in parts of its columns."""
+    for detail in sorted(Detail, reverse=True):
+        if detail <= piece.detail:
+            less = replace(piece, detail=detail)
+            if _cost(less) <= room:
+                return [less]
+    least = replace(piece, detail=Detail.NAMES)
+    return list(_halved(least, room))
+
+
+def _halved(piece: Piece, room: int) -> Iterator[Piece]:
+    """Parts of the columns that fit; a single column that does not is left out."""
+    if _cost(piece) <= room:
+        yield piece
+    elif len(piece.columns) > 1:
+        middle = len(piece.columns) // 2
+        for part in (piece.columns[:middle], piece.columns[middle:]):
+            yield from _halved(replace(piece, columns=part), room)
+
+
+def _cost(piece: Piece) -> int:
+    from stages.core.tokens import count
+
+    return count(piece.text) + 2
+
+
+def _packed(pieces: Sequence[Piece], room: int) -> Iterator[Portion]:
+    """Greedy portions in the order of the pieces."""
+    held: list[Piece] = []
+    tokens = 0
+    for piece in pieces:
+        cost = _cost(piece)
+        if held and tokens + cost > room:
+            yield Portion(tuple(held))
+            held, tokens = [], 0
+        held.append(piece)
+        tokens += cost
+    if held:
+        yield Portion(tuple(held))
+
+
+def _within(portion: Portion, size: Callable[[Portion], int], most: int) -> Iterator[Portion]:
+    """The portion, halved until its prompt is within the limit."""
+    if size(portion) <= most:
+        yield portion
+        return
+    pieces = portion.pieces
+    if len(pieces) > 1:
+        halves = (pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :])
+    elif len(pieces[0].columns) > 1:
+        columns = pieces[0].columns
+        middle = len(columns) // 2
+        halves = tuple(
+            (replace(pieces[0], columns=p),) for p in (columns[:middle], columns[middle:])
+        )  # type: ignore[assignment]
+    else:
+        return
+    for half in halves:
+        yield from _within(Portion(tuple(half)), size, most)
+
+
+def listed_columns(chosen: Mapping[str, Sequence[str]], room: int) -> str:
+    """Chosen columns as lines, one a table, within about so many tokens; the rest is counted."""
+    from stages.core.tokens import counts
+
+    lines = [
+        f"{visible(table, 200)}: {', '.join(visible(name, 200) for name in names)}"
+        for table, names in chosen.items()
+    ]
+    kept: list[str] = []
+    for line, cost in zip(lines, counts(lines), strict=True):
+        room -= cost + 1
+        if room < 0:
+            break
+        kept.append(line)
+    rest = list(chosen.items())[len(kept) :]
+    if rest:
+        kept.append(f"(+{sum(len(names) for _, names in rest)} columns of {len(rest)} tables)")
+    return "\n".join(kept)

@@ -1,0 +1,249 @@
+"""Refining with a model: two outer rounds, the key guard after each, and join paths.
+
+Seed 004, 5. Round 0 puts the schema together, round 1 only adds, and the result is their
+union. Failure keeps: where a call fails, everything that it could have chosen from stays, and
+where an earlier stage failed, nothing is limited and no join path declined, so that faults
+only ever enlarge the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stages.core.lang import Lang
+from stages.core.linking.brief import brief
+from stages.core.linking.column_refs import Unit
+from stages.core.linking.join_graph import JoinPath, Relations
+from stages.core.linking.refine.batches import Dealt, listed_columns
+from stages.core.linking.refine.candidates import Candidate
+from stages.core.linking.refine.choice import Pick, Picked, by_table
+from stages.core.linking.refine.joining import Guard
+from stages.core.linking.refine.rounds import RoundPrompt, Talk, Terms, Way, ask_round
+from stages.core.linking.resolve import Resolver
+from stages.core.records import Statement, Task
+from stages.core.text import visible
+
+if TYPE_CHECKING:
+    from stages.core.model import Model
+    from stages.core.sandbox.session import Data
+
+BRIEF_SHARE, CONFIRMED_SHARE = 3, 6
+"""The parts of a prompt, one in so many, that the brief and the confirmed columns may take."""
+
+REASON = 600
+"""Characters kept of a reason."""
+
+OFFERED = 10
+"""Join paths offered to the model; more are added without being offered."""
+
+_FAILED: Mapping[Lang, str] = {
+    "en": "Kept because the call about it failed.",
+    "zh": "相关调用失败，因此保留。",
+}
+
+
+@dataclass
+class Progress:
+    """What has come of it so far; what the section is made of.
+
+    Attributes:
+        picked: The chosen columns.
+        declined: Reasons by the ends of join paths.
+        unknown: Names in answers that mean nothing, in order.
+        rounds: As the section lists them.
+        notes, errors: What is worth knowing.
+    """
+
+    picked: Picked = field(default_factory=Picked)
+    declined: dict[tuple[str, str], str] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+    def note(self, notes: Sequence[str]) -> None:
+        """Add notes, each once."""
+        self.notes |= dict.fromkeys(notes)
+
+
+class Refiner:
+    """The rounds of one task.
+
+    Args:
+        model: Whom to ask.
+        data: What queries run on; None where there is nothing.
+        task: The question, and the sections about it.
+        candidates: The candidate tables by name.
+        relations: Keys of the catalog.
+        guard: The key guard.
+        way: How it is done.
+        safe: Whether an earlier stage failed, so that no path is offered to be declined.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        data: Data | None,
+        task: Task,
+        candidates: Sequence[Candidate],
+        relations: Relations,
+        guard: Guard,
+        way: Way,
+        *,
+        safe: bool,
+    ) -> None:
+        self._model, self._data, self._task = model, data, task
+        self._candidates, self._relations, self._guard = candidates, relations, guard
+        self._way, self._safe = way, safe
+        tables = list(relations.tables.values())
+        self._resolver = Resolver(tables, {item.name for item in candidates})
+        self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts)
+        self.found = Progress()
+        self.found.note([f"the {name} is cut in the prompts" for name in self._paper.cut])
+
+    async def run(self) -> Progress:
+        """Both rounds.
+
+        Raises:
+            Exception: Whatever a call raises that is no `ModelError`.
+        """
+        for number in (0, 1):
+            await self._round(number)
+        return self.found
+
+    async def _round(self, number: int) -> None:
+        found = self.found
+        shown = [
+            (item, [name for name in item.columns if not found.picked.covers(item.name, name)])
+            for item in self._candidates
+        ]
+        shown = [(item, columns) for item, columns in shown if columns]
+        paths = self._offered() if number else []
+        if not shown and not paths:
+            found.rounds.append({"added": {}, "queries": [], "status": "skipped"})
+            return
+        sheet = RoundPrompt(
+            self._paper, self._task, number, self._way, self._confirmed(number), paths
+        )
+        portions = sheet.dealt(shown)
+        found.note(portions.notes)
+        asked = [
+            (portion, sheet.request(portion, len(portions.portions) > 1))
+            for portion in portions.portions
+        ]
+        if sheet.too_long:
+            talks = [Talk(portion, error=sheet.too_long) for portion, _ in asked]
+        else:
+            terms = Terms(self._way.lang, self._way.timeout, bool(paths))
+            talks = await ask_round(self._model, self._data, asked, terms)
+        added = self._take(talks, portions)
+        self._decline(talks, paths)
+        guarded, notes = self._guard.add(found.picked)
+        found.note(notes)
+        self._log(number, [*added, *guarded], talks)
+
+    def _confirmed(self, number: int) -> str:
+        """The confirmed columns, for round 1."""
+        if not number:
+            return ""
+        picked = self.found.picked
+        chosen = {table: list(picked.columns(table)) for table in picked.tables}
+        return listed_columns(chosen, self._way.most // CONFIRMED_SHARE)
+
+    def _offered(self) -> list[JoinPath]:
+        """The join paths that the model may decline."""
+        if self._safe or self.found.errors:
+            return []
+        return self._relations.paths(self.found.picked.tables)[:OFFERED]
+
+    def _take(self, talks: Sequence[Talk], portions: Dealt) -> list[Unit]:
+        """Choose what the answers name, and all that failed calls were about."""
+        kept = Pick(_FAILED[self._way.lang])
+        added = [unit for talk in talks for unit in self._said(talk)]
+        lost = [unit for talk in talks if talk.error for unit in talk.portion.units]
+        reasons = {item.name: item.said for item in self._candidates}
+        for table, column in [*lost, *portions.unshown]:
+            said = reasons[table].get(column, {}).get("relevance_reason")
+            if self.found.picked.add(table, column, Pick(said) if said else kept):
+                added.append((table, column))
+        return added
+
+    def _said(self, talk: Talk) -> list[Unit]:
+        """Choose what a conversation came to; what it changed its mind about is not chosen.
+
+        The schema after the queries is the round's, narrower or corrected (seed 004, 5.2);
+        one that names no table says nothing, and the one before stands.
+        """
+        last = next((reply for reply in talk.replies[::-1] if any(self._tables(reply))), None)
+        if last is None:
+            return [unit for reply in talk.replies for unit in self._read(reply)]
+        return self._read(last)
+
+    def _tables(self, reply: Mapping[str, Any]) -> Iterator[str]:
+        """The tables of the catalog that an answer names."""
+        named = (self._resolver.table(entry["table"]) for entry in reply["refined_schema"])
+        return (table for table in named if table is not None)
+
+    def _read(self, reply: Mapping[str, Any]) -> list[Unit]:
+        """Choose what one answer names; names that mean nothing are taken note of."""
+        added = []
+        for entry in reply["refined_schema"]:
+            table = self._resolver.table(entry["table"])
+            if table is None:
+                self.found.unknown[_clean(entry["table"])] = None
+                continue
+            for said in entry["relevant_columns"]:
+                column = self._resolver.column(table, said["column_name"])
+                if column is None:
+                    self.found.unknown[f"{table}.{_clean(said['column_name'])}"] = None
+                elif self.found.picked.add(table, column, Pick(_reason(said["relevance_reason"]))):
+                    added.append((table, column))
+            if self.found.picked.add_table(table):
+                self.found.note([f"{visible(table, 80)} was chosen without a column"])
+        return added
+
+    def _decline(self, talks: Sequence[Talk], paths: Sequence[JoinPath]) -> None:
+        """Paths that every portion declined with a reason, where no call failed."""
+        if any(talk.error for talk in talks):
+            return
+        said = [_declined(talk.replies[-1]) for talk in talks]
+        for number, path in enumerate(paths, start=1):
+            reasons = [one.get(f"p{number}", "") for one in said]
+            if reasons and all(reasons):
+                self.found.declined[path.ends] = reasons[0]
+
+    def _log(self, number: int, added: Sequence[Unit], talks: Sequence[Talk]) -> None:
+        failed = [talk for talk in talks if talk.error]
+        if failed:
+            self.found.errors.append(
+                f"round {number}: {len(failed)} of {len(talks)} conversations failed, "
+                f"so all that they were about stays: {failed[0].error}"
+            )
+        queries: list[Statement] = [entry for talk in talks for entry in talk.log]
+        status = "confirmed" if all(talk.confirmed for talk in talks) else "open"
+        if failed:
+            status = "failed"
+        elif number and not added:
+            status = "converged"
+        self.found.rounds.append({"added": by_table(added), "queries": queries, "status": status})
+
+
+def _clean(said: str) -> str:
+    return visible(said.encode("utf-8", "replace").decode(), 200)
+
+
+def _reason(said: str) -> str:
+    whole = said.strip().encode("utf-8", "replace").decode()
+    return whole if len(whole) <= REASON else f"{whole[:REASON]}…(+{len(whole) - REASON})"
+
+
+def _declined(reply: Mapping[str, Any]) -> dict[str, str]:
+    """Reasons by the id of the path; a path declined without a reason is not."""
+    found = {}
+    for entry in reply.get("declined_paths", ()):
+        reason = _reason(entry["reason"])
+        if reason:
+            found[entry["path"].strip().lower()] = reason
+    return found

@@ -1,0 +1,1 @@
+"""How a call reaches a model: through litellm, or straight over the OpenAI protocol."""

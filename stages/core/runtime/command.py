@@ -1,0 +1,195 @@
+"""The command around a stage: options, input and output, model, exit status.
+
+Every stage gets the same manners from here and knows nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, cast
+
+import click
+import orjson
+
+from stages.core import diagnostics
+from stages.core.errors import UsageError
+from stages.core.lines import schema
+from stages.core.lines.io import inputs, output
+from stages.core.lines.lines import Library, Output
+from stages.core.runtime.runner import Plan, run_now
+from stages.core.runtime.stage import Stage
+
+
+def common_options() -> list[click.Parameter]:
+    """Options that every stage has."""
+    return [
+        click.Argument(["files"], nargs=-1, type=click.Path(allow_dash=True), metavar="[FILE]..."),
+        click.Option(
+            ["-o", "--output"],
+            type=click.Path(allow_dash=True),
+            metavar="FILE",
+            help="Write to FILE, renamed into place at the end.",
+        ),
+        click.Option(
+            ["--tasks"], metavar="ID,…", help="Work on these tasks and pass the others through."
+        ),
+        click.Option(
+            ["--retry-failed"], is_flag=True, help="Work only on tasks whose last run here failed."
+        ),
+        click.Option(
+            ["--stale"], is_flag=True, help="Go on although a section was made from other data."
+        ),
+        click.Option(
+            ["--last-wins"], is_flag=True, help="Of two lines for one table, take the last."
+        ),
+        click.Option(
+            ["--schema"], is_flag=True, help="Print the JSON Schema of what this adds, and end."
+        ),
+        *reporting_options(),
+    ]
+
+
+def reporting_options() -> list[click.Parameter]:
+    """``--quiet`` and ``--verbose``, which every command has."""
+    return [
+        click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, help="Say more: every task, every warning."
+        ),
+    ]
+
+
+def privileged_option() -> click.Option:
+    """``--allow-privileged``, for commands that run queries on a server."""
+    return click.Option(
+        ["--allow-privileged", "privileged"],
+        is_flag=True,
+        help="Query a server as a role that can do more than read, and say what it can do.",
+    )
+
+
+def text_option() -> click.Option:
+    """``--text``, for stages whose section is text in the end."""
+    return click.Option(
+        ["--text"],
+        is_flag=True,
+        help="Print the bare text instead of lines: one task, or many with -o FOLDER.",
+    )
+
+
+def command(stage: Stage, doc: str) -> click.Command:
+    """The click command of a stage.
+
+    Args:
+        stage: The stage.
+        doc: The docstring of its module, which is the help.
+    """
+    params = [*common_options(), *([text_option()] if stage.text else [])]
+    params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
+    params += _model_options() if stage.asks else []
+    params += [privileged_option()] if "database" in stage.wants else []
+    own = [str(option.name) for option in stage.options]
+
+    def callback(**values: Any) -> None:
+        run(stage, {name: values.pop(name) for name in own}, values)
+
+    return click.Command(stage.name, params=params, callback=callback, help=doc)
+
+
+def _model_options() -> list[click.Parameter]:
+    from stages.core.model.options import MODEL_OPTIONS
+
+    return list(MODEL_OPTIONS)
+
+
+def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> None:
+    """Run the stage as the options say.
+
+    Raises:
+        SystemExit: Where the status is not 0.
+    """
+    diagnostics.begin(f"winnow {stage.name}", quiet=common["quiet"], verbose=common["verbose"])
+    if common["schema"]:
+        click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
+        return
+    plan = Plan(
+        stage, options, _ids(common["tasks"]), common["retry_failed"],
+        unnamed=_is_default("model"), stale_ok=common["stale"],
+    )  # fmt: skip
+    with _output(stage, common) as out, _data(plan, common):
+        if stage.asks and common["model"] != "builtin":
+            _with_model(plan, common, out)
+        else:
+            plan.options = {**plan.options, **_model_keywords(stage, common)}
+            run_now(plan, Library(last_wins=common["last_wins"]).read(inputs(common["files"])), out)
+        if not plan.tasks and not diagnostics.exit_code():
+            diagnostics.note("no task came in")
+    diagnostics.finish()
+    if diagnostics.exit_code():
+        raise SystemExit(diagnostics.exit_code())
+
+
+def _is_default(option: str) -> bool:
+    """Whether neither the command line nor the environment gives the option."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(option) is ParameterSource.DEFAULT
+
+
+def _ids(given: str | None) -> frozenset[str] | None:
+    if given is None:
+        return None
+    ids = frozenset(part.strip() for part in given.split(",") if part.strip())
+    if not ids:
+        raise UsageError("--tasks names no task", hint="give ids with commas between them")
+    return ids
+
+
+def _model_keywords(stage: Stage, common: Mapping[str, Any]) -> dict[str, Any]:
+    """The shared options that the stage's function takes by keyword: lang, timeout, temperature."""
+    import inspect
+
+    if not stage.asks:
+        return {}
+    takes = inspect.signature(stage.run).parameters
+    return {
+        name: common[name]
+        for name in ("lang", "timeout", "temperature")
+        if name in takes and common.get(name) is not None
+    }
+
+
+@contextmanager
+def _data(plan: Plan, common: Mapping[str, Any]) -> Iterator[None]:
+    """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
+    if "database" not in plan.stage.wants:
+        yield
+        return
+    from stages.core.runtime.sessions import live
+
+    with live(common) as opened:
+        plan.database = opened.of
+        yield
+
+
+def _output(stage: Stage, common: Mapping[str, Any]) -> AbstractContextManager[Output]:
+    if stage.report:
+        from stages.core.runtime.outputs import reporting
+
+        return reporting(stage, common, output(common["output"]))
+    if stage.text and common["text"]:
+        from stages.core.runtime.outputs import texts
+
+        return texts(stage, cast("str | None", common["output"]))
+    return output(common["output"])
+
+
+def _with_model(plan: Plan, common: Mapping[str, Any], out: Output) -> None:
+    """Run the stage with a model: on an event loop, or dry."""
+    from stages.core.runtime.async_runner import ask_all
+
+    plan.options = {**plan.options, **_model_keywords(plan.stage, common)}
+    items = Library(last_wins=common["last_wins"]).read(inputs(common["files"]))
+    ask_all(plan, items, out, common)

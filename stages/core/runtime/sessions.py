@@ -1,0 +1,99 @@
+"""The data of the catalogs of one run, opened when a stage asks for it and closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.core import diagnostics
+from stages.core.lines.lines import Asked
+
+if TYPE_CHECKING:
+    from stages.core.sandbox.session import Data, Ways
+
+AWAKE = 4
+"""Catalogs whose child processes run; those of others are ended until they are asked again."""
+
+
+class Live:
+    """One `Data` for each catalog of a run.
+
+    Args:
+        common: Values of the options that stages share: ``cache``, ``no_cache``, ``offline``,
+            ``dry_run``, ``dump_prompt``, ``concurrency`` and ``privileged`` are looked at.
+    """
+
+    def __init__(self, common: Mapping[str, Any]) -> None:
+        self._common = common
+        self._known: dict[int, Data] = {}
+        self._ways: Ways | None = None
+
+    def of(self, asked: Asked) -> Data | None:
+        """The data of the task's catalog; None where there is none."""
+        from stages.core.sandbox.session import Data
+
+        key = id(asked.tables)
+        found = self._known.pop(key, None) or Data(asked.shelf.catalog, asked.tables, self.ways)
+        self._known[key] = found  # the latest stands last
+        for earlier in list(self._known.values())[:-AWAKE]:
+            earlier.rest()
+        return found if any(map(found.has_data, asked.tables)) else None
+
+    @property
+    def ways(self) -> Ways:
+        """How data is read in this run."""
+        if self._ways is None:
+            self._ways = _ways(self._common)
+        return self._ways
+
+    def stop(self) -> None:
+        """End all statements that run now, so that nothing waits for them."""
+        for data in self._known.values():
+            data.stop()
+
+    def close(self) -> None:
+        """Close everything."""
+        for data in self._known.values():
+            data.close()
+        if self._ways is not None and self._ways.kept is not None:
+            self._ways.kept.close()
+
+
+@contextmanager
+def live(common: Mapping[str, Any]) -> Iterator[Live]:
+    """The data of one run, closed at its end; where that comes early, nothing is waited for."""
+    opened = Live(common)
+    try:
+        yield opened
+    except BaseException:
+        opened.stop()
+        raise
+    finally:
+        opened.close()
+
+
+def _ways(common: Mapping[str, Any]) -> Ways:
+    from stages.core.sandbox.engine.pool import size_for
+    from stages.core.sandbox.limits import Limits
+    from stages.core.sandbox.result_cache import Kept
+    from stages.core.sandbox.session import Ways
+
+    dry = bool(common.get("dry_run") or common.get("dump_prompt"))
+    folder = _folder(common)
+    return Ways(
+        size=size_for(common.get("concurrency") or 1),
+        kept=None if folder is None else Kept(folder),
+        offline=bool(common.get("offline")),
+        dry=dry,
+        limits=Limits(privileged=bool(common.get("privileged"))),
+        progress=lambda name: diagnostics.progress(0, None, f"loading {name}"),
+    )
+
+
+def _folder(common: Mapping[str, Any]) -> Path | None:
+    """Where results are kept; None where they are not."""
+    from stages.core.paths import result_cache
+
+    return None if common.get("no_cache") else result_cache(common.get("cache"))

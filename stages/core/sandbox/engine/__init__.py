@@ -1,0 +1,1 @@
+"""The second layer: a child process that can be killed, over tables that were loaded before."""

@@ -1,1 +1,0 @@
-"""Measuring: what a section kept against what the gold says was needed."""

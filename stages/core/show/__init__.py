@@ -1,0 +1,1 @@
+"""A file of lines as a person reads it."""

@@ -1,0 +1,91 @@
+"""A file of lines read whole, as `show` looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, cast
+
+from stages.core import diagnostics
+from stages.core.errors import WinnowError
+from stages.core.lines import schema
+from stages.core.lines.lines import Asked, Broken, Library, Shelf
+from stages.core.lines.readers import conflicts, pinned
+from stages.core.lines.sections import sound
+
+
+@dataclass
+class Book:
+    """Catalogs by id, and the tasks in the order of their lines."""
+
+    name: str
+    shelves: dict[str, Shelf] = field(default_factory=dict)
+    tasks: list[Asked] = field(default_factory=list)
+
+    def task(self, task_id: str) -> Asked | None:
+        """The last task with that id."""
+        return next((a for a in reversed(self.tasks) if a.task["task_id"] == task_id), None)
+
+    @property
+    def sections(self) -> list[str]:
+        """Names of all sections on any task, in the order they are met."""
+        found: dict[str, None] = {}
+        for asked in self.tasks:
+            for key in sections_of(asked):
+                found.setdefault(key)
+        return list(found)
+
+
+def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
+    """Read every line; broken ones are reported and left out."""
+    library = Library(last_wins=True)
+    book = Book(name)
+    for item in library.read(source):
+        if isinstance(item, Asked):
+            book.tasks.append(_sound(item))
+        elif isinstance(item, Broken):
+            diagnostics.error(item.error)
+    book.shelves = {
+        key: shelf for key, shelf in library.shelves.items() if shelf.line or shelf.tables
+    }
+    return book
+
+
+def _sound(asked: Asked) -> Asked:
+    """The task without the sections that cannot be read, which are reported."""
+    task, errors = sound(asked.task, asked.line.place)
+    for error in errors:
+        diagnostics.error(error)
+    record = cast("dict[str, Any]", task)
+    return replace(asked, line=replace(asked.line, record=record)) if errors else asked
+
+
+def odd(book: Book, task_id: str | None) -> Iterator[WinnowError]:
+    """What was edited by hand and is not to be followed, task by task: pins and verdicts.
+
+    Args:
+        book: The lines.
+        task_id: One task, or None for all.
+    """
+    for asked in book.tasks:
+        if task_id not in (None, asked.task["task_id"]):
+            continue
+        texts = pinned(asked.task.get("pin", {}), asked.tables)[1]
+        for name, section in sections_of(asked).items():
+            if schema.exists(name) and schema.fits(section, name):
+                texts += conflicts(name, section, asked.tables)
+        for text in texts:
+            what, _, hint = text.partition("; ")
+            yield WinnowError(what, place=asked.task["task_id"], hint=hint)
+
+
+NOT_SECTIONS = frozenset({"pin", "error"})
+
+
+def sections_of(asked: Asked) -> dict[str, dict[str, Any]]:
+    """The sections of a task, by the stage that added them."""
+    return {
+        key: value
+        for key, value in asked.line.record.items()
+        if isinstance(value, dict) and key not in NOT_SECTIONS
+    }

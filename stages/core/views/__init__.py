@@ -1,1 +1,0 @@
-"""A person's view of lines: what `winnow show` prints."""
