@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stages.core.params import Real
+from stages.core.params import FiniteFloatRange
 
 if TYPE_CHECKING:
-    from stages.core.model.cache import Cache, Entry, Exported
-    from stages.core.sandbox.result_cache import Kept
+    from stages.core.model.cache import Cache, CacheEntry, Exported
+    from stages.core.sandbox.result_cache import ResultCache
 
 WHERE = click.option(
     "--cache", "where", envvar="WINNOW_CACHE", metavar="DIR",
@@ -74,7 +74,7 @@ def show(keys: Sequence[str], where: Path | None) -> None:
 @KEYS
 @MODEL
 @WHERE
-@click.option("--older", type=Real(0), metavar="DAYS", help="Only what is older.")
+@click.option("--older", type=FiniteFloatRange(0), metavar="DAYS", help="Only what is older.")
 @click.option("--all", "everything", is_flag=True, help="Forget all that is kept.")
 def clear(
     keys: Sequence[str],
@@ -166,16 +166,20 @@ def _store(where: Path | None) -> Cache | Exported | None:
     return open_store(place)
 
 
-def _results(where: Path | None, store: Cache | Exported | None) -> Kept | None:
+def _results(where: Path | None, store: Cache | Exported | None) -> ResultCache | None:
     """The results of exploring that are kept in the folder; an exported file has none."""
     from stages.core.model.cache import Exported
     from stages.core.paths import result_cache
-    from stages.core.sandbox.result_cache import Kept
+    from stages.core.sandbox.result_cache import ResultCache
 
-    return None if store is None or isinstance(store, Exported) else Kept(result_cache(where))
+    return (
+        None if store is None or isinstance(store, Exported) else ResultCache(result_cache(where))
+    )
 
 
-def _of(store: Cache | Exported | None, keys: Sequence[str], model: str | None) -> Iterator[Entry]:
+def _of(
+    store: Cache | Exported | None, keys: Sequence[str], model: str | None
+) -> Iterator[CacheEntry]:
     """The entries that the keys name (all without keys), of one model where it is given.
 
     Raises:
@@ -192,7 +196,7 @@ def _of(store: Cache | Exported | None, keys: Sequence[str], model: str | None) 
 
 def _chosen(
     where: Path | None, keys: Sequence[str], model: str | None, log: Path | None
-) -> Iterator[Entry]:
+) -> Iterator[CacheEntry]:
     found = _of(_store(where), keys, model)
     if log is None:
         return found

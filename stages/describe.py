@@ -23,7 +23,7 @@ from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
-    from stages.core.context.budget import Fitted, Form
+    from stages.core.context.budget import Fitted, PageFormat
     from stages.core.context.view import Page
 
 FORMATS = ("context", "ddl", "json")
@@ -129,15 +129,15 @@ def _page(
     )
 
 
-def _form(name: str) -> Form:
+def _form(name: str) -> PageFormat:
     """The module that writes a format."""
     from stages.core.context import ddl_format, json_format, text_format
 
-    forms: dict[str, Form] = {"context": text_format, "ddl": ddl_format, "json": json_format}
+    forms: dict[str, PageFormat] = {"context": text_format, "ddl": ddl_format, "json": json_format}
     return forms[name]
 
 
-def _tokens_all(page: Page, tables: Sequence[Table], form: Form) -> int:
+def _tokens_all(page: Page, tables: Sequence[Table], form: PageFormat) -> int:
     """The tokens of the page with every table in full.
 
     The page as it is goes along, so that one part of the vocabulary does for both.

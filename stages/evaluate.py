@@ -10,8 +10,8 @@ import click
 
 if TYPE_CHECKING:
     from stages.core.evaluate.gold import GoldBook
-    from stages.core.evaluate.metrics import Facts, Measure, Tally
-    from stages.core.lines.lines import Asked, Item
+    from stages.core.evaluate.metrics import CatalogFacts, Measure, MeasureTally
+    from stages.core.lines.lines import Item, TaskInput
 
 SECTIONS = ("link", "prune", "refine", "vote", "collapse")
 NO_GOLD = "tasks without gold"
@@ -89,11 +89,11 @@ def linking(
     from stages.core.evaluate.gold import GoldBook, read_gold
     from stages.core.evaluate.report import report
     from stages.core.lines import io
-    from stages.core.lines.lines import Library
+    from stages.core.lines.lines import LineReader
 
     diagnostics.begin("winnow evaluate linking", quiet=quiet, verbose=verbose)
     book = GoldBook([found for path in gold for found in read_gold(path)])
-    tally = score(Library().read(io.inputs(files)), book, section)
+    tally = score(LineReader().read(io.inputs(files)), book, section)
     if not tally.measures:
         diagnostics.note(
             "no question could be scored: " + (", ".join(tally.left_out) or "no task came in")
@@ -105,7 +105,7 @@ def linking(
         raise SystemExit(diagnostics.exit_code())
 
 
-def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
+def score(items: Iterable[Item], book: GoldBook, section: str) -> MeasureTally:
     """Measure every task among the items that has gold and the section.
 
     Broken lines, and sections of another shape, are reported and left out.
@@ -116,14 +116,14 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     """
     from stages.core import diagnostics
     from stages.core.errors import DataError
-    from stages.core.evaluate.metrics import Tally
-    from stages.core.lines.lines import Asked, Broken
+    from stages.core.evaluate.metrics import MeasureTally
+    from stages.core.lines.lines import BadLine, TaskInput
 
-    tally, known, asked = Tally(), _Known(), set()
+    tally, known, asked = MeasureTally(), _Known(), set()
     for item in items:
-        if isinstance(item, Broken):
+        if isinstance(item, BadLine):
             diagnostics.error(item.error)
-        elif isinstance(item, Asked):
+        elif isinstance(item, TaskInput):
             asked.add(item.task["task_id"])
             known.once(item)
             try:
@@ -137,7 +137,9 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> Tally:
     return tally
 
 
-def _measured(asked: Asked, book: GoldBook, name: str, known: _Known) -> tuple[Measure | None, str]:
+def _measured(
+    asked: TaskInput, book: GoldBook, name: str, known: _Known
+) -> tuple[Measure | None, str]:
     """The measure of one task, or None and the reason why there is none."""
     from stages.core.evaluate.metrics import measure
     from stages.core.evaluate.sections import kept
@@ -156,7 +158,7 @@ def _measured(asked: Asked, book: GoldBook, name: str, known: _Known) -> tuple[M
     return measure(kept(name, found), gold, facts, task.get("question", "")), NOT_THERE
 
 
-def _stands(asked: Asked, name: str) -> bool:
+def _stands(asked: TaskInput, name: str) -> bool:
     """Whether the section was made from the task and the tables as they are."""
     from stages.core.lines.sections import Check
 
@@ -168,10 +170,10 @@ class _Known:
     each task stood."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[str, Facts]] = {}
+        self._made: dict[str, tuple[str, CatalogFacts]] = {}
         self._places: dict[tuple[str, str], str] = {}
 
-    def once(self, asked: Asked) -> None:
+    def once(self, asked: TaskInput) -> None:
         """Refuse a task that was met before under its id and catalog."""
         from stages.core.errors import DataError
 
@@ -182,16 +184,16 @@ class _Known:
             what, hint = f"task {name} stands at {first} already", "measure one run at a time"
             raise DataError(what, place=asked.line.place, hint=hint)
 
-    def of(self, asked: Asked) -> Facts:
+    def of(self, asked: TaskInput) -> CatalogFacts:
         """The facts of the catalog that a task is asked of."""
-        from stages.core.evaluate.metrics import Facts
+        from stages.core.evaluate.metrics import CatalogFacts
 
         shelf = asked.shelf
         made = self._made.get(shelf.id)
         if made is None or made[0] != shelf.tables_hash:
             made = (
                 shelf.tables_hash,
-                Facts(asked.tables, f"{shelf.catalog['name']} {shelf.id[7:15]}"),
+                CatalogFacts(asked.tables, f"{shelf.catalog['name']} {shelf.id[7:15]}"),
             )
             self._made[shelf.id] = made
         return made[1]

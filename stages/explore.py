@@ -29,7 +29,7 @@ from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.explore.builtin import Observer
-    from stages.core.linking.explore.conversation import Terms
+    from stages.core.linking.explore.conversation import ExploreOptions
     from stages.core.linking.explore.judgments import Judged
     from stages.core.model import Model
     from stages.core.sandbox.session import Data
@@ -85,10 +85,12 @@ async def explore(
     meta = {"from": _sources(task), "lang": tongue}
     if model is None:
         return _section(observer.judgments(told), [], meta)
-    from stages.core.linking.explore.conversation import Terms, prompt_hash
+    from stages.core.linking.explore.conversation import ExploreOptions, prompt_hash
 
-    terms = Terms(tongue, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars))
-    work = _Work(model, database, task, terms, observer, told)
+    terms = ExploreOptions(
+        tongue, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars)
+    )
+    work = _ExploreTask(model, database, task, terms, observer, told)
     found = await work.all(_in_order(kept, tables))
     notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
@@ -103,7 +105,7 @@ def _question(task: Task) -> str:
     return question
 
 
-def _asked(terms: Terms) -> dict[str, Any]:
+def _asked(terms: ExploreOptions) -> dict[str, Any]:
     """``meta.options``: what shapes the answer and is not at its default."""
     options = {"rounds": (terms.rounds, ROUNDS), "max_tokens": (terms.max_tokens, MAX_TOKENS)}
     given = {name: value for name, (value, default) in options.items() if value != default}
@@ -153,7 +155,7 @@ def _section(
     return {**made, **({"notes": list(notes)} if notes else {}), "error": error, "meta": meta}
 
 
-class _Work:
+class _ExploreTask:
     """The conversations of one task."""
 
     def __init__(
@@ -161,7 +163,7 @@ class _Work:
         model: Model,
         data: Data | None,
         task: Task,
-        terms: Terms,
+        terms: ExploreOptions,
         observer: Observer,
         told: Callable[[int], object],
     ) -> None:
@@ -182,19 +184,19 @@ class _Work:
         return list(await asyncio.gather(*(in_turn(*pair) for pair in candidates)))
 
     async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
-        from stages.core.linking.explore.conversation import Broken, explore_table
+        from stages.core.linking.explore.conversation import NoJudgment, explore_table
         from stages.core.linking.explore.judgments import Judged
-        from stages.core.linking.explore.profile import NO_DATA, Facts, unreadable
+        from stages.core.linking.explore.profile import NO_DATA, TableProfile, unreadable
 
         try:
             if self.data is None or not self.data.has_data(table):
-                return Judged(self.observer.safe(table, Facts(error=NO_DATA)))
+                return Judged(self.observer.safe(table, TableProfile(error=NO_DATA)))
             missing = await self._unreadable(self.data, table)
             if missing:
                 return Judged(self.observer.safe(table, unreadable(missing)))
             return await explore_table(self.model, self.data, self.task, table, kept, self.terms)
-        except Broken as broken:
-            made = self.observer.safe(table, Facts(), str(broken))
+        except NoJudgment as broken:
+            made = self.observer.safe(table, TableProfile(), str(broken))
             made["exploration_log"] = list(broken.log)
             return Judged(made)
         finally:

@@ -24,16 +24,16 @@ from stages.core.errors import DataError, ModelError
 from stages.core.judge.judgment import CHANNELS
 from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
-from stages.core.params import Real
+from stages.core.params import FiniteFloatRange
 from stages.core.records import Table, Task
 from stages.core.runtime.stage import Section, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
     from stages.core.judge.priors.hints import Ready
-    from stages.core.judge.priors.query_log import History
-    from stages.core.judge.priors.rules import Rules
-    from stages.core.linking.link import Batch, Choice
+    from stages.core.judge.priors.query_log import QueryLog
+    from stages.core.judge.priors.rules import RuleFile
+    from stages.core.linking.link import Choice, ChoiceBatch
     from stages.core.model import Model
     from stages.core.sandbox.database import Database
 
@@ -50,8 +50,8 @@ async def link(
     timeout: float | None = None,
     recall: float = RECALL,
     without: Sequence[str] = (),
-    rules: Rules | None = None,
-    history: History | None = None,
+    rules: RuleFile | None = None,
+    history: QueryLog | None = None,
     index: Path | None = None,
     values: bool = False,
     database: Database | None = None,
@@ -82,7 +82,7 @@ async def link(
         raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
     ready = hints.ready(task, tables)
     if model is None:
-        asked = Asked(ready.judged())
+        asked = FusedJudgment(ready.judged())
     else:
         tongue = choose(lang, task.get("question", ""))
         asked = await _asked(model, ready, tables, tongue, timeout, max_tokens)
@@ -90,27 +90,27 @@ async def link(
 
 
 def _section(
-    asked: Asked, hints: Hints, task: Task, tables: Sequence[Table], max_tokens: int
+    asked: FusedJudgment, hints: Hints, task: Task, tables: Sequence[Table], max_tokens: int
 ) -> Section:
     """The section; the rules have the last word, over the model's too."""
-    from stages.core.judge.priors.rules import ruled
-    from stages.core.judge.section import as_section
+    from stages.core.judge.priors.rules import apply_rules
+    from stages.core.judge.section import to_section
 
     found, applied = asked.judgment, hints.applied(task, tables)
     past = hints.history if "co-occurrence" not in hints.without else None
     notes = [*found.notes, *(past.notes if past else ()), *asked.notes]
     if applied is not None:
-        found = ruled(found, applied)
+        found = apply_rules(found, applied)
         notes += applied.unknown
     options = hints.options | ({"max_tokens": max_tokens} if max_tokens != MAX_TOKENS else {})
-    made = as_section(found, tables)
+    made = to_section(found, tables)
     made |= {"notes": notes} if notes else {}
     made |= {"error": asked.error} if asked.error else {}
     return {**made, "meta": {**asked.meta, **({"options": options} if options else {})}}
 
 
 @dataclass(frozen=True)
-class Asked:
+class FusedJudgment:
     """The judgment after the model's choice, and what to say about it."""
 
     judgment: Judgment
@@ -126,9 +126,9 @@ async def _asked(
     lang: Lang,
     timeout: float | None,
     max_tokens: int,
-) -> Asked:
+) -> FusedJudgment:
     """Ask about every batch at once; a batch whose call failed keeps the judge's scores."""
-    from stages.core.judge.priors.model_choice import fused, named
+    from stages.core.judge.priors.model_choice import apply_model_choice, named
     from stages.core.linking.link import batched, prompt_hash
 
     alone = ready.alone()
@@ -143,18 +143,20 @@ async def _asked(
     meta = {"lang": lang, "prompt": prompt_hash(lang)}
     chosen = named(choices)
     added = chosen - {table.name for table in alone.tables if table.keep}
-    return Asked(fused(ready.judged(chosen), choices, tables, added), meta, notes, error)
+    return FusedJudgment(
+        apply_model_choice(ready.judged(chosen), choices, tables, added), meta, notes, error
+    )
 
 
 async def _choices(
     model: Model,
-    batches: Sequence[Batch],
+    batches: Sequence[ChoiceBatch],
     tables: Sequence[Table],
     lang: Lang,
     timeout: float | None,
 ) -> tuple[list[Choice], list[ModelError]]:
     """What came back, in the order of the batches, and what failed."""
-    from stages.core.linking.link import requests, understood
+    from stages.core.linking.link import parse_choice, requests
     from stages.core.model.request import ask_together
 
     choices: list[Choice] = []
@@ -164,7 +166,7 @@ async def _choices(
         if isinstance(answer, ModelError):
             failures.append(answer)
         else:
-            choices.append(understood(answer.data, batch, tables))
+            choices.append(parse_choice(answer.data, batch, tables))
     return choices, failures
 
 
@@ -206,13 +208,13 @@ def _index_folder() -> Path:
     return cache_dir() / "index"
 
 
-def _read_rules(path: Path) -> Rules:
+def _read_rules(path: Path) -> RuleFile:
     from stages.core.judge.priors.rules import read_rules
 
     return read_rules(path)
 
 
-def _read_history(path: Path) -> History:
+def _read_history(path: Path) -> QueryLog:
     from stages.core.judge.priors.query_log import read_history
 
     return read_history(path)
@@ -223,7 +225,7 @@ STAGE = Stage(
     wants=("model", "database"),
     options=(
         click.Option(
-            ["--recall"], type=Real(0, 1), default=RECALL, show_default=True,
+            ["--recall"], type=FiniteFloatRange(0, 1), default=RECALL, show_default=True,
             help="Strict table recall to aim at; higher keeps more.",
         ),
         click.Option(

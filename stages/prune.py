@@ -24,12 +24,12 @@ from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import section
 from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
-from stages.core.linking.column_refs import grouped, units
+from stages.core.linking.column_refs import column_refs, grouped
 from stages.core.linking.judgment import voted
-from stages.core.linking.prune.ask import SAMPLES, Terms, ask, prompt_hash
+from stages.core.linking.prune.ask import SAMPLES, PruneOptions, ask, prompt_hash
 from stages.core.linking.prune.builtin import MAX_COLUMNS, Protected, by_evidence, cut
 from stages.core.linking.prune.scores import scores
-from stages.core.linking.prune.tally import Outcome, merged, superset_section
+from stages.core.linking.prune.tally import PruneOutcome, merged, superset_section
 from stages.core.linking.render import sheet, table_text, whole
 from stages.core.names import names_of
 from stages.core.records import Table, Task
@@ -81,7 +81,7 @@ async def prune(
     ordered = sorted(tables, key=lambda table: table["name"])
     guarded = Protected(_judged(task, ordered), ordered)
     excerpts = Excerpts(knowledge_chars, video_chars)
-    terms = Terms(samples, min_tokens, max_tokens, timeout, excerpts)
+    terms = PruneOptions(samples, min_tokens, max_tokens, timeout, excerpts)
     if model is None:
         found = _builtin(task, guarded)
     else:
@@ -106,7 +106,7 @@ def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Found:
+class Survivors:
     """What is left, before the budget.
 
     Args:
@@ -115,7 +115,7 @@ class Found:
         notes, error, meta: As the section has them.
     """
 
-    outcome: Outcome
+    outcome: PruneOutcome
     batches: int = 0
     notes: tuple[str, ...] = ()
     error: str = ""
@@ -138,22 +138,24 @@ async def _by_model(
     task: Task,
     guarded: Protected,
     lang: Lang,
-    terms: Terms,
+    terms: PruneOptions,
     skip_under: int,
-) -> Found:
+) -> Survivors:
     """What the model leaves, or everything where there is nothing to ask."""
     sheets = [sheet(group, lang) for group in grouped(guarded.judged)]
-    everything = Outcome({table["name"]: frozenset(units(table)) for table in guarded.judged})
+    everything = PruneOutcome(
+        {table["name"]: frozenset(column_refs(table)) for table in guarded.judged}
+    )
     skipped = _skipped(sheets, skip_under)
     if skipped:
-        return Found(everything, meta={"lang": lang, "skipped": skipped})
+        return Survivors(everything, meta={"lang": lang, "skipped": skipped})
     asked = await ask(model, task, sheets, lang, terms)
     outcome = everything
     if asked.votes:
         names, keys = guarded.names, guarded.keys
         outcome = merged(guarded.judged, asked.votes, names=names, keys=keys)
     meta = {"lang": lang, "prompt": prompt_hash(lang)}
-    return Found(outcome, len(asked.votes), asked.notes, asked.error, meta)
+    return Survivors(outcome, len(asked.votes), asked.notes, asked.error, meta)
 
 
 def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
@@ -176,7 +178,7 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
     return what if tokens < skip_under else ""
 
 
-def _builtin(task: Task, guarded: Protected) -> Found:
+def _builtin(task: Task, guarded: Protected) -> Survivors:
     """What evidence leaves and whatever `vote` keeps; everything where it would leave nothing.
 
     The budget may cut columns of what `vote` keeps, but not its names and keys.
@@ -185,18 +187,18 @@ def _builtin(task: Task, guarded: Protected) -> Found:
     kept = by_evidence(guarded, scores(task, guarded.tables), whole)
     refused = bool(judged) and not kept
     if refused:
-        kept = {table["name"]: frozenset(units(table)) for table in judged}
+        kept = {table["name"]: frozenset(column_refs(table)) for table in judged}
     names = frozenset(table["name"] for table in judged)
     plain = frozenset(unit for unit in guarded.names | guarded.joining if unit[0] in whole)
     bare = whole & names - {name for name, _ in plain}
     plain |= {(name, unit) for name in bare for unit in kept.get(name, ())}
-    return Found(Outcome(kept, names, plain, refused=refused))
+    return Survivors(PruneOutcome(kept, names, plain, refused=refused))
 
 
 def _section(
     task: Task,
     guarded: Protected,
-    found: Found,
+    found: Survivors,
     options: Mapping[str, int],
 ) -> tuple[dict[str, Any], bool]:
     """The section: the budget applied, and tables that are not judged added.
@@ -206,7 +208,9 @@ def _section(
     """
     outcome, notes = found.outcome, list(found.notes)
     names = {table["name"] for table in guarded.judged}
-    others = {t["name"]: frozenset(units(t)) for t in guarded.tables if t["name"] not in names}
+    others = {
+        t["name"]: frozenset(column_refs(t)) for t in guarded.tables if t["name"] not in names
+    }
     kept, before = {**outcome.kept}, None
     if outcome.refused:
         notes.append("everything would have been deleted, so everything is kept")
@@ -224,7 +228,7 @@ def _section(
 
 
 def _within_budget(
-    task: Task, guarded: Protected, outcome: Outcome, budget: int
+    task: Task, guarded: Protected, outcome: PruneOutcome, budget: int
 ) -> dict[str, frozenset[str]] | None:
     """What stays within the budget; None where it is not reached.
 

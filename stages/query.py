@@ -38,7 +38,7 @@ import click
 from stages.core import diagnostics
 from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
-from stages.core.params import Real
+from stages.core.params import FiniteFloatRange
 from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.limits import ALL, Answer, Limits
 
@@ -54,7 +54,7 @@ def _limit(
 ) -> click.Option:
     """An option that sets one limit; its default is the limit's own."""
     default = getattr(_DEFAULT, name)
-    kind = Real(0.1) if isinstance(default, float) else click.IntRange(least)
+    kind = FiniteFloatRange(0.1) if isinstance(default, float) else click.IntRange(least)
     flag = option or f"--{name.replace('_', '-')}"
     return click.Option(
         [flag, name], type=kind, default=default, show_default=True, metavar=metavar, help=help_

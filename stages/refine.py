@@ -82,7 +82,7 @@ async def refine(
     safe = _failed_before(task)
     limit = None if safe else guard
     keys = Guard(relations, {item.name: item.columns for item in found}, limit, tongue)
-    work = _Work(task, tables, found, relations, keys, tongue, safe)
+    work = _RefineTask(task, tables, found, relations, keys, tongue, safe)
     meta: dict[str, Any] = {"from": _sources(task, model), "lang": tongue}
     if model is None:
         return work.section(work.builtin(), meta)
@@ -92,7 +92,7 @@ async def refine(
 
 
 @dataclass(frozen=True)
-class _Work:
+class _RefineTask:
     """One task with what is known of it.
 
     Args:

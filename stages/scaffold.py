@@ -27,7 +27,7 @@ from stages.core.errors import DataError, WinnowError
 from stages.core.lines.io import STDIN, inputs, output, replacing
 
 if TYPE_CHECKING:
-    from stages.core.lines.lines import Shelf
+    from stages.core.lines.lines import CatalogLines
 
 WORKDIR = "workdir"
 SOLVER = "solver.py"
@@ -73,18 +73,18 @@ def scaffold(
                 diagnostics.error(error)
 
 
-def _shelves(source: str) -> list[Shelf]:
-    from stages.core.lines.lines import Line, Shelf, dump
+def _shelves(source: str) -> list[CatalogLines]:
+    from stages.core.lines.lines import CatalogLines, Line, dump
     from stages.core.sandbox.source import open_source, shelves
 
     if source != STDIN and Path(source).is_dir():
         catalog, tables = open_source(source)
         lines = {table["name"]: Line(dump(table)[:-1], dict(table), source) for table in tables}
-        return [Shelf(catalog["id"], Line(dump(catalog)[:-1], dict(catalog), source), lines)]
+        return [CatalogLines(catalog["id"], Line(dump(catalog)[:-1], dict(catalog), source), lines)]
     return shelves(inputs([source]))
 
 
-def _folder(shelf: Shelf, folder: Path | None, root: Path | None, several: bool) -> Path:
+def _folder(shelf: CatalogLines, folder: Path | None, root: Path | None, several: bool) -> Path:
     """Where the files of a catalog go.
 
     Raises:
@@ -105,7 +105,7 @@ def _folder(shelf: Shelf, folder: Path | None, root: Path | None, several: bool)
     return folder / shelf.catalog["name"] if several else folder
 
 
-def _write(shelf: Shelf, place: Path, root: Path | None, force: bool) -> Path:
+def _write(shelf: CatalogLines, place: Path, root: Path | None, force: bool) -> Path:
     """Write both files; the path of the solver.
 
     Raises:

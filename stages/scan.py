@@ -30,7 +30,7 @@ from stages.core.lines.lines import Output, dump
 from stages.core.lines.readers import listed
 
 if TYPE_CHECKING:
-    from stages.core.catalog.stream import Item, Request
+    from stages.core.catalog.stream import Item, ScanRequest
 
 QUIET_REASONS = (
     "hidden",
@@ -158,10 +158,10 @@ def _schema() -> dict[str, Any]:
     return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}
 
 
-def _request(values: Mapping[str, Any]) -> Request:
+def _request(values: Mapping[str, Any]) -> ScanRequest:
     from stages.core.catalog import ScanOptions
     from stages.core.catalog.schema_only.files import SchemaFolder
-    from stages.core.catalog.stream import Request
+    from stages.core.catalog.stream import ScanRequest
 
     _check(values)
     options = ScanOptions(
@@ -176,7 +176,7 @@ def _request(values: Mapping[str, Any]) -> Request:
         dialect=values["sql_dialect"],
         cache=not values["no_cache"],
     )
-    return Request(
+    return ScanRequest(
         paths=tuple(path for path in values["paths"] if path != STDIN),
         schemas=SchemaFolder(values["catalog"], options) if values["catalog"] else None,
         question=values["question"] or "",
@@ -215,7 +215,7 @@ def _reads_lines(values: Mapping[str, Any]) -> bool:
     return STDIN in values["paths"] or not (values["paths"] or values["catalog"])
 
 
-def _items(request: Request, values: Mapping[str, Any], stack: ExitStack) -> Iterator[Item]:
+def _items(request: ScanRequest, values: Mapping[str, Any], stack: ExitStack) -> Iterator[Item]:
     from stages.core.catalog import stream as catalog_stream
     from stages.core.catalog import tasks
 

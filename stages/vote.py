@@ -24,22 +24,22 @@ from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.judge.priors.hints import VOTED as RECALL
 from stages.core.lang import Lang, choose
 from stages.core.lines.sections import section
-from stages.core.linking.brief import Ballot, ballot, split
+from stages.core.linking.brief import VotePrompt, split, vote_prompt
 from stages.core.linking.render import previews
 from stages.core.linking.vote import (
     REPLY_SCHEMA,
     ROUND_SECONDS,
     ROUNDS,
-    Outcome,
-    Poll,
+    Rounds,
+    TableOutcome,
     candidates,
     clean,
     decide,
-    poll,
     result,
+    sample_rounds,
     unvoted,
 )
-from stages.core.params import Real
+from stages.core.params import FiniteFloatRange
 from stages.core.records import Table, Task
 from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
 
@@ -94,11 +94,11 @@ async def vote(
         raise DataError("the task has no question", place=task["task_id"], hint=hint)
     tongue, voted = choose(lang, question), candidates(tables)
     if not voted:
-        answer = Answer({}, 0, {"skipped": "there is no candidate table"})
+        answer = VoteAnswer({}, 0, {"skipped": "there is no candidate table"})
     elif model is None:
         answer = _builtin(task, tables, tongue, recall)
     else:
-        terms = Terms(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
+        terms = VoteOptions(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
         answer = await _by_model(model, task, voted, tongue, terms)
     made = result(
         task["task_id"], tables, answer.outcomes, rounds_ok=answer.rounds_ok, error=answer.error
@@ -107,7 +107,7 @@ async def vote(
 
 
 @dataclass(frozen=True)
-class Terms:
+class VoteOptions:
     """On what terms a model is asked; each option as `vote` explains it."""
 
     rounds: int
@@ -129,10 +129,10 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Answer:
+class VoteAnswer:
     """Outcomes of all candidates, the rounds behind them, parts of ``meta``, and an error."""
 
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, TableOutcome]
     rounds_ok: int
     meta: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
@@ -145,48 +145,54 @@ def _differing(**options: tuple[Any, Any]) -> dict[str, Any]:
 
 
 async def _by_model(
-    model: Model, task: Task, voted: Sequence[Table], lang: Lang, terms: Terms
-) -> Answer:
+    model: Model, task: Task, voted: Sequence[Table], lang: Lang, terms: VoteOptions
+) -> VoteAnswer:
     """The answer of the model, or the safe one where nothing is to be asked or can be."""
-    paper = ballot(task, lang, knowledge_chars=terms.knowledge_chars, video_chars=terms.video_chars)
+    paper = vote_prompt(
+        task, lang, knowledge_chars=terms.knowledge_chars, video_chars=terms.video_chars
+    )
     blocks = previews(voted, lang)
     if skipped := _fits(blocks, terms.skip_under):
         kept = unvoted(lang, _SKIPPED_REASON[lang])
         meta = {"skipped": skipped, **terms.differing()}
-        return Answer({table["name"]: kept for table in voted}, 0, meta)
+        return VoteAnswer({table["name"]: kept for table in voted}, 0, meta)
     batches = _batches(paper, blocks, terms.max_tokens)
     if batches:
         return await _asked(model, paper, voted, blocks, batches, terms)
     what = f"question, knowledge and video alone are over --max-tokens {terms.max_tokens}"
     error = f"{what}; raise it, or lower --knowledge-chars or --video-chars"
-    return Answer({table["name"]: unvoted(lang) for table in voted}, 0, terms.differing(), error)
+    return VoteAnswer(
+        {table["name"]: unvoted(lang) for table in voted}, 0, terms.differing(), error
+    )
 
 
 async def _asked(
     model: Model,
-    paper: Ballot,
+    paper: VotePrompt,
     voted: Sequence[Table],
     blocks: Sequence[str],
     batches: Sequence[range],
-    terms: Terms,
-) -> Answer:
+    terms: VoteOptions,
+) -> VoteAnswer:
     """The answer of all rounds over all batches; the batches are asked side by side."""
     import asyncio
 
     polls = await asyncio.gather(
         *(_poll(model, paper, [blocks[i] for i in batch], terms) for batch in batches)
     )
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, TableOutcome] = {}
     for batch, answered in zip(batches, polls, strict=True):
         names = [voted[place]["name"] for place in batch]
         cleaned = [clean(reply, frozenset(names)) for reply in answered.replies]
         outcomes |= {name: decide(cleaned, name, paper.lang) for name in names}
     meta = {**terms.differing(), "prompt": paper.prompt_hash}
     rounds_ok = min(len(answered.replies) for answered in polls)
-    return Answer(outcomes, rounds_ok, meta, _error(polls, terms.rounds))
+    return VoteAnswer(outcomes, rounds_ok, meta, _error(polls, terms.rounds))
 
 
-async def _poll(model: Model, paper: Ballot, blocks: Sequence[str], terms: Terms) -> Poll:
+async def _poll(
+    model: Model, paper: VotePrompt, blocks: Sequence[str], terms: VoteOptions
+) -> Rounds:
     """All rounds over one batch of tables."""
     from stages.core.model import Request
 
@@ -195,10 +201,10 @@ async def _poll(model: Model, paper: Ballot, blocks: Sequence[str], terms: Terms
         {"role": "user", "content": paper.user_input(blocks)},
     )
     request = Request(messages=messages, schema=REPLY_SCHEMA, name="table_relevance")
-    return await poll(model, request, rounds=terms.rounds, timeout=terms.timeout)
+    return await sample_rounds(model, request, rounds=terms.rounds, timeout=terms.timeout)
 
 
-def _batches(paper: Ballot, blocks: Sequence[str], max_tokens: int) -> list[range]:
+def _batches(paper: VotePrompt, blocks: Sequence[str], max_tokens: int) -> list[range]:
     """Batches of tables whose user input stays within the limit; none where nothing fits.
 
     A table that is over the limit by itself is asked about alone and in full.
@@ -214,7 +220,7 @@ def _batches(paper: Ballot, blocks: Sequence[str], max_tokens: int) -> list[rang
     return split([count(text) + 1 for text in blocks], room) if room > 0 else []
 
 
-def _error(polls: Sequence[Poll], rounds: int) -> str:
+def _error(polls: Sequence[Rounds], rounds: int) -> str:
     """Why there is no verdict on some tables; empty where every batch had a round."""
     for number, answered in enumerate(polls, start=1):
         if not answered.replies:
@@ -235,7 +241,7 @@ def _fits(blocks: Sequence[str], skip_under: int) -> str:
     return f"{len(blocks)} tables of {tokens} tokens, under --skip-under {skip_under}"
 
 
-def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> Answer:
+def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> VoteAnswer:
     """The one round of the built-in judge, by the ``link`` section where it stands."""
     from stages.core.judge import judge, reason
 
@@ -252,8 +258,10 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
     for name in (table["name"] for table in candidates(tables)):
         # A link section leaves out the tables it found nothing about; the judge none.
         found = ranked.get(name) or _ranked({"name": name, "keep": link is None})
-        outcomes[name] = Outcome(found.keep, "1/1" if found.keep else "0/1", reason(found, lang))
-    return Answer(outcomes, 1, meta)
+        outcomes[name] = TableOutcome(
+            found.keep, "1/1" if found.keep else "0/1", reason(found, lang)
+        )
+    return VoteAnswer(outcomes, 1, meta)
 
 
 def _ranked(listed: Mapping[str, Any]) -> RankedTable:
@@ -294,7 +302,7 @@ STAGE = Stage(
         ),
         *EXCERPTS,
         click.Option(
-            ["--recall"], type=Real(0, 1), default=RECALL, metavar="SHARE", show_default=True,
+            ["--recall"], type=FiniteFloatRange(0, 1), default=RECALL, metavar="SHARE", show_default=True,
             help="builtin: share of needed tables to keep, where `link` has not run.",
         ),
     ),

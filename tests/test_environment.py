@@ -16,8 +16,8 @@ import pytest
 
 from stages.core.errors import SqlUnavailable
 from stages.core.sandbox.engine import store, worker
-from stages.core.sandbox.result_cache import Kept, Tried
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.result_cache import QueryOutcome, ResultCache
+from stages.core.sandbox.session import Data, SessionOptions
 from tests import ga360
 from tests.llm_server import LlmServer
 from tests.tools import Done, run
@@ -128,7 +128,7 @@ def test_refining_keeps_everything_while_the_data_is_away(place: Place) -> None:
 @pytest.fixture
 def data(place: Place) -> Data:
     catalog, tables, _ = ga360.scanned(place.root)
-    ways = Ways(kept=Kept(place.cache), tables=place.cache / "tables")
+    ways = SessionOptions(kept=ResultCache(place.cache), tables=place.cache / "tables")
     return Data(catalog, tables, ways)
 
 
@@ -170,11 +170,11 @@ def test_a_file_that_can_no_longer_be_read_is_no_fault_of_the_statement(data: Da
 def test_what_another_run_may_not_meet_is_kept_for_replays_alone(
     data: Data, place: Place, kind: str
 ) -> None:
-    kept = Kept(place.cache)
+    kept = ResultCache(place.cache)
     tables = [table for table in data.tables if table["name"] == TABLE]
     key, state = data._key(COUNT, tables), data._state(tables)
     assert state is not None
-    kept.put(key, state, Tried(COUNT, None, "gave up", kind))
+    kept.put(key, state, QueryOutcome(COUNT, None, "gave up", kind))
     assert data.tried(COUNT, tables).res == "n\n48"
     data.close()
 

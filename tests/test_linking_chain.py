@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stages.core.lines.lines import dump
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.session import Data, SessionOptions
 from tests import ga360
 from tests import linking_chain as chain
 from tests.linking_chain import Script, flat, name_of, units_of
@@ -89,7 +89,9 @@ class Scene:
 
 def opened(folder: Path, home: Any) -> Scene:
     catalog, tables, task = home.scanned(home.write(folder / "task"))
-    return Scene(tables, task, Data(catalog, tables, Ways(size=2, tables=folder / "tables")))
+    return Scene(
+        tables, task, Data(catalog, tables, SessionOptions(size=2, tables=folder / "tables"))
+    )
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,8 @@ sys.path.insert(0, str(ROOT))
 from stages.core.catalog import scan_files  # noqa: E402
 from stages.core.linking.column_refs import every  # noqa: E402
 from stages.core.linking.join_graph import relations_of  # noqa: E402
-from stages.core.sandbox.result_cache import Kept  # noqa: E402
-from stages.core.sandbox.session import Data, Ways  # noqa: E402
+from stages.core.sandbox.result_cache import ResultCache  # noqa: E402
+from stages.core.sandbox.session import Data, SessionOptions  # noqa: E402
 from stages.explore import explore  # noqa: E402
 from stages.plan import plan  # noqa: E402
 from stages.prune import prune  # noqa: E402
@@ -103,7 +103,7 @@ class Databases:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept = Kept(folder / "results")
+        self._kept = ResultCache(folder / "results")
         self._open: dict[Path, tuple[list[Any], Data]] = {}
 
     def of(self, path: Path) -> tuple[list[Any], Data]:
@@ -113,7 +113,7 @@ class Databases:
                 earlier.rest()
             found = scan_files([path])
             tables = list(found.tables)
-            ways = Ways(kept=self._kept, tables=self._folder / "tables")
+            ways = SessionOptions(kept=self._kept, tables=self._folder / "tables")
             self._open[path] = tables, Data(found.catalog, tables, ways)
         return self._open[path]
 

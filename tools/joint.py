@@ -21,9 +21,9 @@ ENOUGH, PENALTY, STEPS = 500, 1e-4, 80
 LEAST_SPREAD = 0.05
 
 
-def near_of(row: Rows, log_odds: Array) -> tuple[Array, set_model.Around]:
+def near_of(row: Rows, log_odds: Array) -> tuple[Array, set_model.SetContext]:
     """The likeliest tables by place, and what they say together."""
-    places = set_model.likeliest(log_odds)
+    places = set_model.top_with_ties(log_odds)
     return places, row.around.only(places)
 
 
@@ -83,5 +83,5 @@ def refined(row: Rows, log_odds: Array, weights: Array) -> Array:
     if len(made) > 1:
         places, near = near_of(row, log_odds)
         if len(places) > 1:
-            made[places] = set_model.chances(made[places], near, weights)
+            made[places] = set_model.blended_log_odds(made[places], near, weights)
     return made

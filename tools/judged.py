@@ -13,11 +13,11 @@ from benchmarks import Case, Data
 from sets import Rows
 
 from stages.core.evaluate.gold import Gold
-from stages.core.evaluate.metrics import Facts, Measure, measure
+from stages.core.evaluate.metrics import CatalogFacts, Measure, measure
 from stages.core.evaluate.sections import kept
 from stages.core.judge import judge
 from stages.core.judge.rank import set_model, trees
-from stages.core.judge.section import as_section
+from stages.core.judge.section import to_section
 
 #: Sets that are measured, and targets of recall.
 SETS = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite", "spider-union")
@@ -41,13 +41,13 @@ def measured(
         found = [row for row in rows if row.kind == kind]
         chosen += random.Random(4).sample(found, min(n, len(found)))
     made: dict[tuple[str, float], list[Measure]] = {}
-    facts: dict[tuple[str, str], Facts] = {}
+    facts: dict[tuple[str, str], CatalogFacts] = {}
     for row in sorted(chosen, key=lambda row: (row.fold, row.kind, row.case.db)):
         if folders[row.fold] != trees.DATA:
             use(folders[row.fold])
         key = (row.kind, row.case.db)
         if key not in facts:
-            facts[key] = Facts(data.tables_of(row.case), row.case.db)
+            facts[key] = CatalogFacts(data.tables_of(row.case), row.case.db)
         for target in TARGETS:
             found_one = one(data, row.case, facts[key], target)
             if found_one is not None:
@@ -55,10 +55,10 @@ def measured(
     return made
 
 
-def one(data: Data, case: Case, facts: Facts, target: float) -> Measure | None:
+def one(data: Data, case: Case, facts: CatalogFacts, target: float) -> Measure | None:
     """What is kept for one question."""
     tables = data.tables_of(case)
-    section = as_section(judge(case.task, tables, recall=target), tables)
+    section = to_section(judge(case.task, tables, recall=target), tables)
     columns = tuple(sorted(case.gold_columns)) or None
     gold = Gold(case.id, case.set, case.db, tuple(sorted(case.gold)), columns)
     return measure(kept("link", section), gold, facts)

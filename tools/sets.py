@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from benchmarks import Case, Data
 
-from stages.core.evaluate.metrics import Facts
+from stages.core.evaluate.metrics import CatalogFacts
 from stages.core.judge.match.match import Match
 from stages.core.judge.pipeline import matched
 from stages.core.judge.rank import column_features, set_model
@@ -88,7 +88,7 @@ class Rows:
     kind: str
     columns: Columns
     table_names: list[str]
-    around: set_model.Around
+    around: set_model.SetContext
     lowered: np.ndarray[Any, Any]
     tokens: np.ndarray[Any, Any]
     all_tokens: int
@@ -119,7 +119,7 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
     names = [match.index.names[at].lower() for at in match.candidates]
     wanted = {name.lower() for name in case.gold}
     gold = np.array([name in wanted for name in names])
-    features = rank_scores.look_again(match, features)
+    features = rank_scores.with_graph_features(match, features)
     x = np.stack(list(features.values()), axis=1).astype(np.float32)
     lost = len(wanted) - int(gold.sum())
     return Rows(
@@ -135,14 +135,14 @@ def rows_of(case: Case, tables: Sequence[Table], fold: int, kind: str) -> Rows:
         columns_of(case, match, gold, features["p"]),
         names,
         packed(match),
-        rank_scores.originals_first(match, np.zeros(len(names), dtype=np.float32)),
+        rank_scores.demote_copies(match, np.zeros(len(names), dtype=np.float32)),
         *tokens_of(tables, match),
     )
 
 
-def packed(match: Match) -> set_model.Around:
+def packed(match: Match) -> set_model.SetContext:
     """What all candidates say together, in half the room."""
-    near = set_model.around(match, np.arange(len(match.candidates)))
+    near = set_model.set_context(match, np.arange(len(match.candidates)))
     return replace(near, gain=near.gain.astype(np.float16))
 
 
@@ -154,7 +154,7 @@ def tokens_of(tables: Sequence[Table], match: Match) -> tuple[np.ndarray[Any, An
     if id(tables) not in _costs:
         if len(_costs) > 8:
             _costs.clear()
-        facts = Facts(tables, "")
+        facts = CatalogFacts(tables, "")
         _costs[id(tables)] = (tables, {t["name"]: facts.tokens([t["name"]]) for t in tables})
     cost = _costs[id(tables)][1]
     own = [cost[match.index.canonical[at]] for at in match.candidates]

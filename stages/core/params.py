@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-class Real(click.FloatRange):
+class FiniteFloatRange(click.FloatRange):
     """A range of numbers. What is no number compares with nothing, so it would pass any range."""
 
     def convert(

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.context import ddl_format, json_format, text_format
-from stages.core.context.budget import Form, fit
+from stages.core.context.budget import PageFormat, fit
 from stages.core.context.values import given_up
 from stages.core.context.view import Page, TableView
 from stages.core.tokens import count
 from tests.seed_tables import CATALOG, seed_table
 
-FORMS: dict[str, Form] = {"context": text_format, "ddl": ddl_format, "json": json_format}
+FORMS: dict[str, PageFormat] = {"context": text_format, "ddl": ddl_format, "json": json_format}
 
 
 def page(full: int = 4, line: int = 3, names: int = 2) -> Page:

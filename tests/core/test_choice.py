@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.judge.judgment import Edge, Evidence, Judgment, RankedColumn, RankedTable
-from stages.core.judge.priors.model_choice import fused
-from stages.core.linking.link import POOL, Choice, batched, understood
+from stages.core.judge.priors.model_choice import apply_model_choice
+from stages.core.linking.link import POOL, Choice, batched, parse_choice
 from stages.core.records import Table
 
 NAMES = [f"t{n}" for n in range(6)]
@@ -50,7 +50,7 @@ choices = st.dictionaries(st.sampled_from(NAMES), st.frozensets(st.sampled_from(
 
 @given(judgments, st.lists(choices, max_size=3))
 def test_nothing_that_was_kept_is_removed(before: Judgment, chosen: list[Choice]) -> None:
-    after = fused(before, chosen, TABLES)
+    after = apply_model_choice(before, chosen, TABLES)
     kept = {t.name for t in after.tables if t.keep}
     named = {name for choice in chosen for name in choice.chosen}
     assert kept == {t.name for t in before.tables if t.keep} | named
@@ -66,13 +66,15 @@ def test_nothing_that_was_kept_is_removed(before: Judgment, chosen: list[Choice]
 
 @given(judgments)
 def test_no_choice_changes_no_score(before: Judgment) -> None:
-    after = fused(before, [], TABLES)
+    after = apply_model_choice(before, [], TABLES)
     assert {t.name: t for t in after.tables} == {t.name: t for t in before.tables}
 
 
 def test_an_added_table_is_joined_to_the_kept_ones_by_its_declared_keys() -> None:
     before = Judgment((RankedTable("t0", 0.9, True), RankedTable("t1", 0.1, False)), (), ())
-    after = fused(before, [Choice(frozenset({"t1"}), {"t1": frozenset("a")}, {})], TABLES)
+    after = apply_model_choice(
+        before, [Choice(frozenset({"t1"}), {"t1": frozenset("a")}, {})], TABLES
+    )
     assert after.edges == (Edge("t1", ("b",), "t0", ("a",), "declared"),)
     assert {c.name for c in after.columns if c.keep} == {"a", "b"}
 
@@ -101,7 +103,7 @@ def test_a_reply_is_read_against_its_own_batch() -> None:
     batch = batched(task, TABLES, Judgment(ranked, (), ()), "zh")[0]
     said = [{"reason": "r", "table_name": n, "columns": c} for n, c in
             (("T1", ["A", "a", "t1.b", "c"]), ("t5", []), ("t1", ["b"]))]  # fmt: skip
-    choice = understood({"tables": said}, batch, TABLES)
+    choice = parse_choice({"tables": said}, batch, TABLES)
     assert choice.chosen == {"t1": frozenset("ab")}
     assert choice.unknown == ("t1.c", "t5")
     assert choice.seen == {"t0", "t1"}

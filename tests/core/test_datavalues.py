@@ -12,7 +12,7 @@ import pytest
 from stages.core.catalog import scan_root
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import DataError
-from stages.core.judge.match.data_lookup import LONGEST, PER_COLUMN, Seeker, with_values
+from stages.core.judge.match.data_lookup import LONGEST, PER_COLUMN, ValueLookup, with_values
 from stages.core.records import Table
 from stages.core.sandbox.database import Database
 from stages.link import link
@@ -122,14 +122,14 @@ def test_the_question_is_looked_up_where_not_all_values_are_read(
 def test_hidden_values_are_not_looked_up(large: Any) -> None:
     database, tables = large
     filled, _ = with_values(tables, database)
-    assert Seeker(filled, database)(["secret part-00007", "zinc flange"]) == {
+    assert ValueLookup(filled, database)(["secret part-00007", "zinc flange"]) == {
         "zinc flange": [("parts", "label")]
     }
 
 
 def test_words_with_quotes_are_looked_up_as_they_are(large: Any) -> None:
     database, tables = large
-    seeker = Seeker(with_values(tables, database)[0], database)
+    seeker = ValueLookup(with_values(tables, database)[0], database)
     assert seeker(["it's", "') OR ('1'='1", "x" * 5000]) == {}
     assert seeker.notes == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from stages.core.catalog import ScanOptions, scan_files, scan_root
 from stages.core.catalog.hiding import hidden_columns, secrecy
-from stages.core.catalog.source_table import RawTable
+from stages.core.catalog.source_table import SourceTable
 from tests.tools import run
 
 ALWAYS = ["password", "Password", "user_password", "passwd", "pwd", "userPassword", "PasswordHash", "password_salt", "passcode", "token", "api_token", "accessToken", "refresh_token", "PUSH_TOKEN", "client_secret", "secret", "apiSecret", "secret_key", "api_key", "apikey", "cvv", "密码", "登录密码", "用户_密码", "密码哈希", "访问令牌", "密钥"]  # fmt: skip
@@ -152,10 +152,10 @@ def test_views_of_duckdb_files(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_views_of_servers(dialect: str, query: str) -> None:
-    users = RawTable(
+    users = SourceTable(
         "users", [{"name": "id", "type": "BIGINT"}, {"name": "password", "type": "VARCHAR"}]
     )
-    view = RawTable(
+    view = SourceTable(
         "v", [{"name": "id", "type": "BIGINT"}, {"name": "pw", "type": "VARCHAR"}], view=True
     )
     view.query, view.query_dialect = query, dialect

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stages.core.errors import DataError
 from stages.core.judge.priors.query_log import (
     BoundHistory,
-    History,
+    QueryLog,
     count_statements,
     read_history,
     statements,
@@ -30,7 +30,7 @@ WITH big AS (SELECT * FROM orders WHERE amount > 9) SELECT count(*) FROM big;
 """
 
 
-def read(text: str) -> History:
+def read(text: str) -> QueryLog:
     return count_statements(statements(text))
 
 

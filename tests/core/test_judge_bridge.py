@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stages.core.judge.index.keys import graph_of
 from stages.core.judge.judgment import Edge
-from stages.core.judge.rank.select import joined
+from stages.core.judge.rank.select import add_join_tables
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -20,7 +20,7 @@ def edges(*pairs: str):
 
 def kept(chosen: str, graph, scores=(0.9, 0.8, 0.1, 0.2, 0.05)) -> str:
     before = np.array([name in chosen for name in NAMES])
-    after = joined(before, np.array(scores, dtype=np.float32), NAMES, graph)
+    after = add_join_tables(before, np.array(scores, dtype=np.float32), NAMES, graph)
     return "".join(name for name, on in zip(NAMES, after, strict=True) if on)
 
 

@@ -15,7 +15,7 @@ from stages.core.judge.language import lexicon, tokenize
 from stages.core.judge.match import expand
 from stages.core.judge.match.values import as_indexed
 from stages.core.judge.question import patterns
-from stages.core.judge.question.question import Unit, read
+from stages.core.judge.question.question import QueryTerm, read
 
 from .test_judge_keys import table
 from .test_judge_rank import ask, order
@@ -93,7 +93,7 @@ def test_each_line_of_asks_is_read() -> None:
         assert colon, line
         assert asked.split(), line
         assert any(lexicon.asked_by(head) for head in heads.split()), line
-    for own, terms in lexicon.asks().items():
+    for own, terms in lexicon.attribute_triggers().items():
         assert own not in dict(terms)
         assert all(0 < likeness < 1 for _, likeness in terms)
 
@@ -114,7 +114,7 @@ def test_the_own_word_stays_likeliest() -> None:
 
 def test_every_kind_of_name_has_columns() -> None:
     """Kinds of the data and kinds of the code are the same, but for given names."""
-    kinds = {kind for found in lexicon.instances().values() for kind in found}
+    kinds = {kind for found in lexicon.gazetteer().values() for kind in found}
     assert kinds - {"given"} == set(lexicon.COLUMNS)
     assert set(lexicon.COLUMNS) >= lexicon.SMALL
     for kind in lexicon.COLUMNS:
@@ -346,7 +346,7 @@ def test_what_is_asked_for_may_be_shortened() -> None:
 def test_what_was_asked_before_changes_nothing() -> None:
     """Two spellings of one stem are met the same, in whatever order they come."""
     spellings = ("quantity", "quantities")
-    units = [Unit(word, ((tokenize.stem(word), 1.0),), 0, "question") for word in spellings]
+    units = [QueryTerm(word, ((tokenize.stem(word), 1.0),), 0, "question") for word in spellings]
     straight, turned = expand.vocabulary({"qty": 0}), expand.vocabulary({"qty": 0})
     one = [expand.expand(unit, straight) for unit in units]
     other = [expand.expand(unit, turned) for unit in reversed(units)]

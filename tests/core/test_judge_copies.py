@@ -208,7 +208,7 @@ def test_codes_stand_behind_their_originals() -> None:
 def test_only_a_copy_that_is_not_asked_for_is_lowered(question: str, taken: float) -> None:
     match = pipeline.matched(ask(question), SHOP)
     before = np.array([0.5, 0.25, -1.0], dtype=np.float32)
-    after = scores.originals_first(match, before)
+    after = scores.demote_copies(match, before)
     assert (before - after).tolist() == [0.0, taken, 0.0]
     assert before.tolist() == [0.5, 0.25, -1.0]
 

@@ -18,8 +18,8 @@ from stages.core.judge.rank import set_model
 from stages.core.judge.rank.set_model import (
     MOST_MEMBERS,
     MOST_TABLES,
-    Around,
-    chances,
+    SetContext,
+    blended_log_odds,
     features,
     members,
 )
@@ -38,7 +38,9 @@ def weighted(**more: float) -> Any:
     return np.array([{"logit": 1.0, **more}.get(name, 0.0) for name in NAMES])
 
 
-def around(n: int, gain: Any = None, edges: Iterable[tuple[int, int]] = (), **more: Any) -> Around:
+def around(
+    n: int, gain: Any = None, edges: Iterable[tuple[int, int]] = (), **more: Any
+) -> SetContext:
     """What n tables say: words they explain, keys between them."""
     joined = np.zeros((n, n), dtype=bool)
     for left, right in edges:
@@ -51,10 +53,10 @@ def around(n: int, gain: Any = None, edges: Iterable[tuple[int, int]] = (), **mo
         "n_tables": 100,
     }
     words = np.zeros((0, n)) if gain is None else np.array(gain)
-    return Around(words.astype(np.float32), joined, **{**held, **more})
+    return SetContext(words.astype(np.float32), joined, **{**held, **more})
 
 
-def column(logits: Any, near: Around, name: str) -> Any:
+def column(logits: Any, near: SetContext, name: str) -> Any:
     """One feature of all sets."""
     return features(np.array(logits, dtype=np.float32), near)[:, NAMES.index(name)]
 
@@ -65,7 +67,7 @@ def sets(n: int) -> list[frozenset[int]]:
 
 
 @st.composite
-def judged(draw: st.DrawFn, least: int = 1) -> tuple[Any, Around]:
+def judged(draw: st.DrawFn, least: int = 1) -> tuple[Any, SetContext]:
     """Log-odds, the best first, and what the same tables say; often no word, no key, no value."""
     n = draw(st.integers(least, MOST_TABLES))
     logits = draw(st.lists(st.floats(-30, 30, width=32), min_size=n, max_size=n))
@@ -73,7 +75,7 @@ def judged(draw: st.DrawFn, least: int = 1) -> tuple[Any, Around]:
     some = [draw(st.integers(0, most)) for most in (5, 3, 3)]
     near = np.triu(random.random((2, n, n)) < draw(st.sampled_from([0.0, 0.3, 1.0])), 1)
     gain = random.random((some[0], n)) * (random.random((some[0], n)) < 0.5)
-    held = Around(
+    held = SetContext(
         (gain / max(some[0], 1)).astype(np.float32),
         near[0] | near[0].T,
         near[1] | near[1].T,
@@ -103,7 +105,7 @@ def test_every_feature_has_its_name() -> None:
 
 @given(judged())
 @settings(deadline=None)
-def test_parts_are_those_of_the_graph(found: tuple[Any, Around]) -> None:
+def test_parts_are_those_of_the_graph(found: tuple[Any, SetContext]) -> None:
     """As many parts as a walk along the keys within each set finds."""
     logits, near = found
     for held, more in zip(sets(len(logits)), column(logits, near, "parts"), strict=True):
@@ -121,7 +123,7 @@ def test_parts_are_those_of_the_graph(found: tuple[Any, Around]) -> None:
 
 @given(judged())
 @settings(deadline=None)
-def test_cover_is_the_best_of_each_word(found: tuple[Any, Around]) -> None:
+def test_cover_is_the_best_of_each_word(found: tuple[Any, SetContext]) -> None:
     logits, near = found
     for held, cover in zip(sets(len(logits)), column(logits, near, "cover"), strict=True):
         best = near.gain[:, sorted(held)].max(axis=1, initial=0.0)
@@ -130,11 +132,11 @@ def test_cover_is_the_best_of_each_word(found: tuple[Any, Around]) -> None:
 
 @given(judged(), FITTED)
 @settings(deadline=None)
-def test_all_chances_are_finite_and_bounded(found: tuple[Any, Around], fitted: Any) -> None:
+def test_all_chances_are_finite_and_bounded(found: tuple[Any, SetContext], fitted: Any) -> None:
     """Whatever the weights: no words, one table, no keys."""
     logits, near = found
     assert np.isfinite(features(logits, near)).all()
-    made = chances(logits, near, fitted * 100)
+    made = blended_log_odds(logits, near, fitted * 100)
     assert made.shape == logits.shape
     assert np.isfinite(made).all()
     own = (1 - set_model.BLEND) * logits
@@ -144,40 +146,40 @@ def test_all_chances_are_finite_and_bounded(found: tuple[Any, Around], fitted: A
 @given(judged(), FITTED, st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_relabelling_moves_chances_with_their_tables(
-    found: tuple[Any, Around], fitted: Any, random: Any
+    found: tuple[Any, SetContext], fitted: Any, random: Any
 ) -> None:
     """The best stays the best; the others may come in any order."""
     logits, near = found
     places = list(range(1, len(logits)))
     random.shuffle(places)
     turned = np.array([0, *places])
-    straight = chances(logits, near, fitted)
-    assert chances(logits[turned], near.only(turned), fitted) == pytest.approx(
+    straight = blended_log_odds(logits, near, fitted)
+    assert blended_log_odds(logits[turned], near.only(turned), fitted) == pytest.approx(
         straight[turned], abs=2e-2
     )
 
 
 @given(judged(least=2), st.floats(0.1, 3))
 @settings(deadline=None)
-def test_log_odds_alone_keep_their_order(found: tuple[Any, Around], weight: float) -> None:
+def test_log_odds_alone_keep_their_order(found: tuple[Any, SetContext], weight: float) -> None:
     logits, near = found
-    made = chances(logits, near, weighted(logit=weight))
+    made = blended_log_odds(logits, near, weighted(logit=weight))
     assert (np.diff(made) <= 1e-3).all()
 
 
 def test_a_single_table_is_sure_among_sets() -> None:
     """There is one set, so its table is in it."""
-    made = chances(np.array([-1.0], dtype=np.float32), around(1), weighted())
+    made = blended_log_odds(np.array([-1.0], dtype=np.float32), around(1), weighted())
     assert made[0] == pytest.approx((1 - set_model.BLEND) * -1.0 + SUREST, abs=1e-2)
 
 
 def test_a_bridge_gains_where_parts_cost() -> None:
     """A join table between two that are needed is worth more than one beside them."""
     logits, fitted = np.array([2.0, 2.0, -1.0], dtype=np.float32), weighted(parts=-2.0, apart=-2.0)
-    beside = chances(logits, around(3), fitted)
-    between = chances(logits, around(3, edges=[(0, 2), (1, 2)]), fitted)
+    beside = blended_log_odds(logits, around(3), fitted)
+    between = blended_log_odds(logits, around(3, edges=[(0, 2), (1, 2)]), fitted)
     assert between[2] > beside[2] + 0.5
-    astray = chances(logits, around(3, edges=[(0, 1)]), fitted)
+    astray = blended_log_odds(logits, around(3, edges=[(0, 1)]), fitted)
     assert astray[2] < between[2]
 
 
@@ -185,9 +187,9 @@ def test_an_idle_leaf_loses_and_an_idle_bridge_does_not() -> None:
     """What explains nothing new counts by where it stands."""
     gain = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]]
     logits, fitted = np.array([2.0, 2.0, 0.0], dtype=np.float32), weighted(idle_leaf=-3.0)
-    leaf = chances(logits, around(3, gain, [(0, 2)]), fitted)
-    bridge = chances(logits, around(3, gain, [(0, 2), (1, 2)]), fitted)
-    plain = chances(logits, around(3, gain, [(0, 2)]), weighted())
+    leaf = blended_log_odds(logits, around(3, gain, [(0, 2)]), fitted)
+    bridge = blended_log_odds(logits, around(3, gain, [(0, 2), (1, 2)]), fitted)
+    plain = blended_log_odds(logits, around(3, gain, [(0, 2)]), weighted())
     assert leaf[2] < plain[2] - 0.5
     assert bridge[2] > leaf[2] + 0.5
     assert leaf[:2] == pytest.approx(plain[:2], abs=0.5)
@@ -195,9 +197,9 @@ def test_an_idle_leaf_loses_and_an_idle_bridge_does_not() -> None:
 
 def test_the_only_table_that_explains_a_word_gains() -> None:
     logits, fitted = np.array([2.0, 0.0, 0.0], dtype=np.float32), weighted(unexplained=-2.0)
-    made = chances(logits, around(3, [[0.3, 0.3, 0.3], [0.0, 0.3, 0.0]]), fitted)
+    made = blended_log_odds(logits, around(3, [[0.3, 0.3, 0.3], [0.0, 0.3, 0.0]]), fitted)
     assert made[1] > made[2] + 0.5
-    cover = chances(logits, around(3, [[0.0, 0.3, 0.0]]), weighted(cover=5.0))
+    cover = blended_log_odds(logits, around(3, [[0.0, 0.3, 0.0]]), weighted(cover=5.0))
     assert cover[1] > cover[2] + 0.2
 
 
@@ -205,7 +207,7 @@ def test_of_two_that_are_alike_each_costs_the_other() -> None:
     logits, fitted = np.array([2.0, 0.5, 0.5], dtype=np.float32), weighted(alike=-3.0)
     alike = np.zeros((3, 3), dtype=bool)
     alike[0, 1] = alike[1, 0] = True
-    made = chances(logits, around(3, alike=alike), fitted)
+    made = blended_log_odds(logits, around(3, alike=alike), fitted)
     assert made[1] < made[2] - 0.5
 
 
@@ -213,7 +215,7 @@ def test_of_two_that_are_alike_each_costs_the_other() -> None:
 def test_who_holds_what_was_spelled_or_quoted_gains(kind: str) -> None:
     logits, fitted = np.zeros(3, dtype=np.float32), weighted(**{f"{kind}_missed": -3.0})
     held = np.array([[False, True, False]])
-    made = chances(logits, around(3, **{kind: held}), fitted)
+    made = blended_log_odds(logits, around(3, **{kind: held}), fitted)
     assert made[1] > max(made[0], made[2]) + 0.5
     assert column(logits, around(3, **{kind: held}), f"{kind}_missed").tolist() == [
         float(1 not in each) for each in sets(3)
@@ -239,7 +241,7 @@ def test_what_tables_say_is_read_from_the_match() -> None:
     question = ask("Which `stu_id` of the student had 'Pea Soup'?")
     match = pipeline.matched(question, tables)
     names = [match.index.names[at] for at in match.candidates]
-    near = set_model.around(match, np.arange(len(names)))
+    near = set_model.set_context(match, np.arange(len(names)))
     at = {name: place for place, name in enumerate(names)}
     assert near.joined[at["student"], at["enrolment"]]
     assert not near.joined[at["student"], at["menu"]]
@@ -260,7 +262,9 @@ def test_a_question_without_words_is_judged(question: str, monkeypatch: pytest.M
     monkeypatch.setattr(set_model, "weights", lambda: weighted(cover=2.0, unexplained=-1.0))
     match = pipeline.matched(ask(question), SCHOOL)
     assert match.best.shape[0] == 0
-    assert np.isfinite(set_model.refined(match, np.zeros(len(SCHOOL), dtype=np.float32))).all()
+    assert np.isfinite(
+        set_model.judge_together(match, np.zeros(len(SCHOOL), dtype=np.float32))
+    ).all()
     assert len(judge(ask(question), SCHOOL).tables) == len(SCHOOL)
 
 
@@ -270,7 +274,7 @@ def test_only_the_likeliest_are_judged_together(monkeypatch: pytest.MonkeyPatch)
     logits = np.linspace(-3, 3, len(tables), dtype=np.float32)
     before = logits.copy()
     monkeypatch.setattr(set_model, "weights", lambda: weighted())
-    made = set_model.refined(match, logits)
+    made = set_model.judge_together(match, logits)
     assert (made[:4] == before[:4]).all()
     assert (made[4:] != before[4:]).all()
     assert (logits == before).all()
@@ -280,10 +284,10 @@ def test_nothing_is_refined_without_weights_or_company(monkeypatch: pytest.Monke
     match = pipeline.matched(ask("roofs"), SCHOOL)
     logits = np.linspace(-3, 3, len(SCHOOL), dtype=np.float32)
     monkeypatch.setattr(set_model, "weights", lambda: None)
-    assert set_model.refined(match, logits) is logits
+    assert set_model.judge_together(match, logits) is logits
     monkeypatch.setattr(set_model, "weights", lambda: weighted())
     single = pipeline.matched(ask("roofs"), SCHOOL[:1])
-    assert set_model.refined(single, logits[:1]).tolist() == logits[:1].tolist()
+    assert set_model.judge_together(single, logits[:1]).tolist() == logits[:1].tolist()
     assert len(judge(ask("roofs"), SCHOOL[:1]).tables) == 1
 
 
@@ -347,5 +351,5 @@ def test_tables_that_tie_still_tie(n: int, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(set_model, "weights", lambda: weighted(best=1.0))
     question = ask("Which turtles were measured?")
     logits = np.full(n, -2.0, dtype=np.float32)
-    made = set_model.refined(pipeline.matched(question, tables), logits)
+    made = set_model.judge_together(pipeline.matched(question, tables), logits)
     assert made == pytest.approx(np.full(n, made[0]), abs=1e-3)

@@ -29,7 +29,7 @@ def test_what_is_remembered_of_questions_is_bounded(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(expand, "MOST_REMEMBERED", 30)
     monkeypatch.setattr(index, "MOST_REMEMBERED", 2)
     first = judge(ask("grade of number 0 in course Zork"), SCHOOL)
-    catalog, known = store.opened(sorted(SCHOOL, key=lambda table: table["name"]), None)
+    catalog, known = store.open_index(sorted(SCHOOL, key=lambda table: table["name"]), None)
     for number in range(60):
         question = read(ask(f"stop {number} of line {number + 7919}"))
         expand.expand_all(question.units, known)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stages.core.judge import CHANNELS, Judgment, judge, reason
 from stages.core.judge.judgment import Evidence, RankedTable
-from stages.core.judge.rank.select import keep
+from stages.core.judge.rank.select import select
 from stages.core.records import Task
 
 from .test_judge_keys import table
@@ -190,7 +190,7 @@ def test_the_cut_keeps_ties_and_the_best(scores: list[float], recall: float) -> 
     import numpy as np
 
     values = np.array(scores, dtype=np.float32)
-    kept = keep(values, recall)
+    kept = select(values, recall)
     assert kept[int(values.argmax())]
     assert not (~kept).any() or values[~kept].max() < values[kept].min()
 

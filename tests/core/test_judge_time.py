@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stages.core.judge import judge
 from stages.core.judge.index.parts import family, parts_of, shard
 from stages.core.judge.language import dates
-from stages.core.judge.rank.select import by_time, keep
+from stages.core.judge.rank.select import by_time, select
 
 YEARS = [f"sales_{year}" for year in range(2015, 2025)]
 NOISE = ["weather", "parking", "holiday", "printer", "vendor", "badge", "lamp", "desk"]
@@ -143,8 +143,8 @@ def test_where_no_word_speaks_for_the_best_table_all_are_kept() -> None:
     tables = [*noise, table("zz", "office", "n", "k")]
     assert kept("How large is Paris?", tables) == sorted(t["name"] for t in tables)
     scores = np.array([0.6, 0.6, 0.001], dtype=np.float32)
-    assert keep(scores, 0.97, told=np.array([False, False, False])).all()
-    assert not keep(scores, 0.97, told=np.array([True, False, False])).all()
+    assert select(scores, 0.97, told=np.array([False, False, False])).all()
+    assert not select(scores, 0.97, told=np.array([True, False, False])).all()
 
 
 def test_parts_outside_the_time_are_left_only_beside_one_inside() -> None:

@@ -11,7 +11,7 @@ from stages.core.judge.match.expand import Bucket
 from stages.core.judge.question.patterns import hinted
 from stages.core.judge.rank import trees
 from stages.core.judge.rank.trees import Trees
-from stages.core.judge.store import calm
+from stages.core.judge.store import gc_paused
 
 # x0 <= 1 ? (x1 <= 0 ? leaf 0 : leaf 1) : leaf 2, and a tree of one leaf.
 MODEL = Trees(
@@ -91,7 +91,7 @@ def test_hints_name_the_columns_they_compare_or_compute_with(hint: str, names: s
 
 def test_collections_are_put_off_and_come_back_after_an_error() -> None:
     def fail() -> None:
-        with calm():
+        with gc_paused():
             assert not gc.isenabled()
             raise ValueError("x")
 

@@ -9,7 +9,15 @@ import pytest
 
 from stages.core.errors import LineError
 from stages.core.lines import lines
-from stages.core.lines.lines import Asked, Broken, Library, Shelf, digest, dump, parse
+from stages.core.lines.lines import (
+    BadLine,
+    CatalogLines,
+    LineReader,
+    TaskInput,
+    digest,
+    dump,
+    parse,
+)
 
 ID = "sha256:" + "0" * 64
 
@@ -29,7 +37,7 @@ def task(name, **more):
 
 
 def read(*chunks, **options):
-    return list(Library(**options).read([(io.BytesIO(b"".join(chunks)), "in")]))
+    return list(LineReader(**options).read([(io.BytesIO(b"".join(chunks)), "in")]))
 
 
 def kinds(items):
@@ -67,7 +75,7 @@ def test_two_lines_for_one_table_are_an_error_that_names_both():
 
 def test_last_wins_takes_the_last_even_after_a_task():
     items = read(catalog(), table("a"), task("1"), table("a", description="new"), last_wins=True)
-    asked = next(item for item in items if isinstance(item, Asked))
+    asked = next(item for item in items if isinstance(item, TaskInput))
     assert asked.tables[0]["description"] == "new"
 
 
@@ -117,7 +125,7 @@ def test_blank_lines_and_a_bom_are_nothing():
 def test_table_line_that_breaks_its_schema_passes_and_marks_its_catalog():
     bad = table("b", columns="none")
     items = read(catalog(), table("a"), bad, task("1"))
-    broken = next(item for item in items if isinstance(item, Broken))
+    broken = next(item for item in items if isinstance(item, BadLine))
     assert broken.raw == bad.rstrip(b"\n")
     assert items[-1].shelf.damaged == "in:3"
 
@@ -146,7 +154,7 @@ def test_digest_tells_its_parts_apart():
 
 def test_task_without_catalog_has_no_tables():
     [shelf, asked] = read(task("1"))
-    assert isinstance(shelf, Shelf)
+    assert isinstance(shelf, CatalogLines)
     assert asked.tables == []
 
 

@@ -12,8 +12,8 @@ import pytest
 from stages.core.errors import SqlUnavailable
 from stages.core.sandbox import Limits
 from stages.core.sandbox.engine.pool import Pool, size_for
-from stages.core.sandbox.result_cache import Kept
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.result_cache import ResultCache
+from stages.core.sandbox.session import Data, SessionOptions
 from tests import ga360
 
 SQL = "SELECT trafficSource.source, count(*) FROM GA_Sessions_2017 GROUP BY 1"
@@ -33,7 +33,7 @@ def opened(tmp_path, tables):
     catalog, records, _ = ga360.scanned(folder)
 
     def make(**ways):
-        data = Data(catalog, records, Ways(**{"tables": tables, **ways}))
+        data = Data(catalog, records, SessionOptions(**{"tables": tables, **ways}))
         made.append(data)
         return data
 
@@ -74,14 +74,14 @@ def test_an_error_is_an_outcome(opened, sql, kind, told):
 
 
 def test_what_is_kept_is_not_read_again(opened, tmp_path):
-    kept = Kept(tmp_path / "kept")
+    kept = ResultCache(tmp_path / "kept")
     first = opened(kept=kept).tried(SQL)
     later = opened(kept=kept, tables=tmp_path / "none", limits=Limits(materialise=1))
     assert later.tried(SQL) == first  # nothing could be loaded any more
 
 
 def test_changed_data_is_read_again_and_an_offline_replay_needs_none(opened, tmp_path):
-    kept = Kept(tmp_path / "kept")
+    kept = ResultCache(tmp_path / "kept")
     first = opened(kept=kept).tried(SQL)
     path = opened.folder / "context" / "json" / "ga_sessions_2017.json"
     text = path.read_text("utf-8")
@@ -97,14 +97,14 @@ def test_changed_data_is_read_again_and_an_offline_replay_needs_none(opened, tmp
 
 
 def test_errors_of_the_engine_are_kept_for_replays(opened, tmp_path):
-    kept, sql = Kept(tmp_path / "kept"), "SELECT nope FROM ga_sessions_2017"
+    kept, sql = ResultCache(tmp_path / "kept"), "SELECT nope FROM ga_sessions_2017"
     first = opened(kept=kept).tried(sql)
     shutil.rmtree(opened.folder)
     assert opened(kept=kept, offline=True).tried(sql) == first
 
 
 def test_a_statement_that_was_too_slow_is_tried_again_but_replayed_as_it_was(opened, tmp_path):
-    kept = Kept(tmp_path / "kept")
+    kept = ResultCache(tmp_path / "kept")
     sql = (
         "SELECT count(*) FROM ga_sessions_2017 a, ga_sessions_2017 b, ga_sessions_2017 c, "
         "ga_sessions_2017 d, ga_sessions_2017 e, range(10) f WHERE a.visitId + b.visitId + c.visitId > e.visitId"
@@ -116,15 +116,15 @@ def test_a_statement_that_was_too_slow_is_tried_again_but_replayed_as_it_was(ope
 
 
 def test_another_table_line_is_another_key(opened, tmp_path):
-    kept = Kept(tmp_path / "kept")
+    kept = ResultCache(tmp_path / "kept")
     opened(kept=kept).tried(SQL)
     described = [{**table, "description": "changed"} for table in opened.records]
-    other = Data(opened.catalog, described, Ways(kept=kept, dry=True))
+    other = Data(opened.catalog, described, SessionOptions(kept=kept, dry=True))
     assert other.tried(SQL).result.rows == ()  # a dry run, and nothing is kept under it
 
 
 def test_a_dry_run_reads_nothing(opened, tmp_path):
-    kept = Kept(tmp_path / "kept")
+    kept = ResultCache(tmp_path / "kept")
     data = opened(kept=kept, dry=True, tables=tmp_path / "none")
     assert data.tried(SQL).error == ""
     assert not (tmp_path / "none").exists()
@@ -152,7 +152,7 @@ def test_a_broken_file_of_results_is_a_usage_error(tmp_path):
 
     (tmp_path / "results.sqlite").write_bytes(b"no database" * 1000)
     with pytest.raises(UsageError, match="cache cannot be used"):
-        Kept(tmp_path).get("k", None)
+        ResultCache(tmp_path).get("k", None)
 
 
 class Slow:

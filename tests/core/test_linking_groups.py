@@ -7,7 +7,7 @@ import random
 import pytest
 
 from stages.core.linking.batches import Batch
-from stages.core.linking.column_refs import every, folded, grouped, narrowed, units
+from stages.core.linking.column_refs import column_refs, every, folded, grouped, narrowed
 from stages.core.linking.prune.builtin import Protected, declared_keys, is_name_column
 from stages.core.linking.render import sheet, table_text, whole
 from tests.core.linking_tables import sessions, table
@@ -118,7 +118,7 @@ def test_joining_columns_hold_inferred_keys_too():
 def test_units_are_innermost_fields():
     one = table("t", "a>x,y", "b")
     one["columns"][0]["fields"].append({"name": "a.x.deep", "type": "INT"})
-    assert list(units(one)) == ["a.y", "a.x.deep", "b"]
+    assert list(column_refs(one)) == ["a.y", "a.x.deep", "b"]
     assert every([one])[0] == ("t", "a.y")
 
 
@@ -126,4 +126,4 @@ def test_folding_and_narrowing_are_inverse():
     one = table("t", "a>x,y", "b", "c>z")
     for kept in (["a.x", "b"], ["a", "c"], ["b"], []):
         left = narrowed(one, kept)
-        assert folded(one, set(units(left))) == kept
+        assert folded(one, set(column_refs(left))) == kept

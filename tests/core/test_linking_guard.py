@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from stages.core.linking.join_graph import Relations
-from stages.core.linking.refine.choice import Pick, Picked
+from stages.core.linking.refine.choice import ColumnChoice, Picked
 from stages.core.linking.refine.joining import LIMIT, SAME_NAME, Guard
 from tests.core.test_linking_connect import table
 
 
 def guarded(
     tables: list[Any], chosen: list[tuple[str, str]], limit: int | None = LIMIT, kept: Any = None
-) -> tuple[dict[tuple[str, str], Pick], list[str]]:
+) -> tuple[dict[tuple[str, str], ColumnChoice], list[str]]:
     """What the guard adds to a choice, and its notes."""
     candidates = kept or {t["name"]: [c["name"] for c in t["columns"]] for t in tables}
     picked = Picked()
     for owner, column in chosen:
-        picked.add(owner, column, Pick("chosen"))
+        picked.add(owner, column, ColumnChoice("chosen"))
     added, notes = Guard(Relations(tables), candidates, limit, "en").add(picked)
     return {(owner, name): picked.columns(owner)[name] for owner, name in added}, notes
 

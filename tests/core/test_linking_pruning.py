@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stages.core.linking.batches import Batch
 from stages.core.linking.column_refs import grouped
 from stages.core.linking.prune.builtin import Protected, by_evidence, cut
-from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, Reader, Said
+from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, ReplyReader, Said
 from stages.core.linking.prune.scores import Scores
 from stages.core.linking.prune.tally import Voted, merged
 from stages.core.linking.render import sheet, whole
@@ -17,7 +17,7 @@ from tests.core.linking_tables import sessions, table
 
 
 def reader(tables):
-    return Reader(Batch(tuple(whole(sheet(group, "en")) for group in grouped(tables))))
+    return ReplyReader(Batch(tuple(whole(sheet(group, "en")) for group in grouped(tables))))
 
 
 def said(keys, tables=(), **columns):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stages.core.linking.resolve import Resolver
+from stages.core.linking.resolve import ReplyNames
 from stages.core.text import quoted, visible
 
 LONG = "n" * 250
@@ -51,12 +51,12 @@ TABLES = [
     ],
 )
 def test_tables(said: str, meant: str | None) -> None:
-    assert Resolver(TABLES, {"ga_sessions_2017", "b__orders"}).table(said) == meant
+    assert ReplyNames(TABLES, {"ga_sessions_2017", "b__orders"}).table(said) == meant
 
 
 def test_a_name_of_two_tables_means_neither_where_both_are_candidates() -> None:
-    assert Resolver(TABLES, {"a__orders", "b__orders"}).table("orders") is None
-    assert Resolver(TABLES).table("orders") is None
+    assert ReplyNames(TABLES, {"a__orders", "b__orders"}).table("orders") is None
+    assert ReplyNames(TABLES).table("orders") is None
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_name_of_two_tables_means_neither_where_both_are_candidates() -> None:
     ],
 )  # fmt: skip
 def test_columns(owner: str, said: str, meant: str | None) -> None:
-    assert Resolver(TABLES).column(owner, said) == meant
+    assert ReplyNames(TABLES).column(owner, said) == meant

@@ -13,8 +13,8 @@ from stages.core.sandbox.result_cache import (
     FIRST,
     LONGEST,
     WHOLE,
+    QueryOutcome,
     Result,
-    Tried,
     packed,
     reduced,
     shown,
@@ -100,13 +100,13 @@ def test_whatever_is_shown_is_bounded_and_printable(rows):
 
 @given(st.lists(st.tuples(cells, cells), max_size=60), st.booleans())
 def test_packing_and_unpacking_are_inverse(rows, truncated):
-    tried = Tried("SELECT 1", reduced(answer(rows, truncated=truncated)))
+    tried = QueryOutcome("SELECT 1", reduced(answer(rows, truncated=truncated)))
     text = json.dumps(packed(tried)).encode("utf-8", "surrogatepass")
     assert unpacked(json.loads(text.decode("utf-8", "surrogatepass"))) == tried
 
 
 def test_an_error_is_a_log_entry_too():
-    tried = Tried("SELECT\n nope", None, "no column nope", "SqlFailed")
+    tried = QueryOutcome("SELECT\n nope", None, "no column nope", "SqlFailed")
     assert tried.log == {"sql": "SELECT\\u{a} nope", "res": "error: no column nope"}
     assert unpacked(packed(tried)) == tried
 

@@ -8,8 +8,8 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from stages.core.lines.lines import Library
-from stages.core.runtime.sessions import AWAKE, Live, live
+from stages.core.lines.lines import LineReader
+from stages.core.runtime.sessions import AWAKE, DataSessions, live
 from stages.core.sandbox.session import Data
 from tests import ga360
 from tests.test_house import imported
@@ -20,7 +20,7 @@ def asked_of(lines):
     """The tasks of lines, with their catalogs."""
     import io
 
-    items = Library().read([(io.BytesIO(lines), "lines")])
+    items = LineReader().read([(io.BytesIO(lines), "lines")])
     return [item for item in items if hasattr(item, "task")]
 
 
@@ -39,7 +39,7 @@ def test_one_data_for_all_tasks_of_a_catalog(lines, tmp_path):
 
 def test_a_catalog_without_data_has_none(lines):
     (asked,) = asked_of(lines.replace(b'"source":', b'"was_source":'))
-    assert Live({"no_cache": True}).of(asked) is None
+    assert DataSessions({"no_cache": True}).of(asked) is None
 
 
 def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_path):
@@ -64,11 +64,11 @@ def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_
     threads[0].join()
     assert time.monotonic() - start < 10
     assert isinstance(found[0], CancelledError)
-    assert Live({"cache": str(tmp_path)}).ways.kept.count() == 0
+    assert DataSessions({"cache": str(tmp_path)}).ways.kept.count() == 0
 
 
 def test_only_the_latest_catalogs_stay_awake(lines, tmp_path):
-    opened, rested = Live({"no_cache": True}), []
+    opened, rested = DataSessions({"no_cache": True}), []
     for number in range(AWAKE + 2):
         (asked,) = asked_of(lines)
         data = opened.of(asked)
@@ -89,7 +89,7 @@ def test_only_the_latest_catalogs_stay_awake(lines, tmp_path):
 def test_where_results_are_kept(common, place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    kept = Live(common).ways.kept
+    kept = DataSessions(common).ways.kept
     assert (kept.path.parent.name if kept else None) == place
 
 

@@ -120,8 +120,8 @@ def test_thoughts_are_taken_out_and_nothing_else() -> None:
 
 
 def test_lone_surrogates_are_replaced_in_text_and_data() -> None:
-    from stages.core.model.request import Answer
+    from stages.core.model.request import ModelAnswer
 
     found = value('{"a": "x\\ud800y"}', lambda v: "")
     assert found == {"a": "x?y"}
-    assert Answer("x\ud800y", "stop", 0, 0, None).text == "x?y"
+    assert ModelAnswer("x\ud800y", "stop", 0, 0, None).text == "x?y"

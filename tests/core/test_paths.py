@@ -11,7 +11,7 @@ from stages.core import paths
 from stages.core.catalog.scan_cache import cache_file
 from stages.core.errors import UsageError
 from stages.core.paths import cache_dir, reply_cache, result_cache
-from stages.core.runtime.sessions import Live
+from stages.core.runtime.sessions import DataSessions
 from stages.core.sandbox.engine.store import table_folder
 from stages.link import _index_folder
 from tests.tools import run
@@ -38,7 +38,7 @@ def test_everything_lies_in_the_folder_that_is_named(
     assert cache_dir() == reply_cache() == result_cache() == tmp_path
     places = (cache_file(), table_folder(), _index_folder())
     assert {place.parent for place in places} == {tmp_path}
-    ways = Live({}).ways
+    ways = DataSessions({}).ways
     assert ways.kept is not None
     assert ways.kept.path.parent == tmp_path
 

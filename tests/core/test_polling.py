@@ -21,7 +21,7 @@ from stages.core.errors import (
     ReplyInvalid,
     Unreachable,
 )
-from stages.core.linking.vote import Poll, poll
+from stages.core.linking.vote import Rounds, sample_rounds
 from stages.core.model.request import Reply, Request
 
 
@@ -48,8 +48,8 @@ class Script:
         return Reply(found, str(found), 1, 1, None, False, 1)
 
 
-def run(script: Script, rounds: int = 5) -> Poll:
-    return asyncio.run(poll(script, Request(messages=()), rounds=rounds))
+def run(script: Script, rounds: int = 5) -> Rounds:
+    return asyncio.run(sample_rounds(script, Request(messages=()), rounds=rounds))
 
 
 def fails(plan: dict[int, int]) -> Callable[[int, int], object]:
@@ -59,7 +59,7 @@ def fails(plan: dict[int, int]) -> Callable[[int, int], object]:
 
 def test_the_example_of_the_seed() -> None:
     script = Script(fails({1: 1, 3: 2}))
-    assert run(script) == Poll((0, 1, 2, 3, 4), 3)
+    assert run(script) == Rounds((0, 1, 2, 3, 4), 3)
     assert script.asked == {0: 1, 1: 2, 2: 1, 3: 3, 4: 1}
 
 
@@ -72,17 +72,17 @@ def test_replies_stand_by_sample_number_and_not_by_arrival() -> None:
 @pytest.mark.parametrize("rounds", [1, 3, 5])
 def test_batches_end_at_two_more_than_the_rounds(rounds: int) -> None:
     script = Script(lambda sample, times: CallTimeout(f"late {sample}"))
-    assert run(script, rounds) == Poll((), rounds + 2, "late 0")
+    assert run(script, rounds) == Rounds((), rounds + 2, "late 0")
     assert script.asked == dict.fromkeys(range(rounds), rounds + 2)
 
 
 def test_what_came_through_counts_when_the_batches_are_used_up() -> None:
-    assert run(Script(fails({2: 99}))) == Poll((0, 1, 3, 4), 7, "no")
+    assert run(Script(fails({2: 99}))) == Rounds((0, 1, 3, 4), 7, "no")
 
 
 @pytest.mark.parametrize("rounds", [0, -3])
 def test_at_least_one_round(rounds: int) -> None:
-    assert run(Script(fails({})), rounds) == Poll((0,), 1)
+    assert run(Script(fails({})), rounds) == Rounds((0,), 1)
 
 
 def gone() -> Unreachable:
@@ -96,7 +96,7 @@ def gone() -> Unreachable:
                                    ReplyInvalid("nonsense"), ReplyCut("cut"), ReplyFiltered("no")])  # fmt: skip
 def test_what_asking_again_cannot_mend_is_not_asked_again(error: ModelError) -> None:
     script = Script(lambda sample, times: error)
-    assert run(script) == Poll((), 1, str(error))
+    assert run(script) == Rounds((), 1, str(error))
 
 
 def refused() -> CallFailed:
@@ -106,19 +106,19 @@ def refused() -> CallFailed:
 
 
 def test_refusal_that_is_certain_to_repeat_is_not_asked_again() -> None:
-    assert run(Script(lambda sample, times: refused())) == Poll((), 1, "refused")
+    assert run(Script(lambda sample, times: refused())) == Rounds((), 1, "refused")
 
 
 def test_refusal_beside_a_reply_to_the_same_is_asked_again() -> None:
     script = Script(lambda sample, times: refused() if sample < 4 and times == 0 else sample)
-    assert run(script) == Poll((0, 1, 2, 3, 4), 2)
+    assert run(script) == Rounds((0, 1, 2, 3, 4), 2)
 
 
 def test_rounds_that_failed_before_the_first_came_through_are_asked_again() -> None:
     def answer(sample: int, times: int) -> object:
         return gone() if sample < 4 and times == 0 else sample
 
-    assert run(Script(answer)) == Poll((0, 1, 2, 3, 4), 2)
+    assert run(Script(answer)) == Rounds((0, 1, 2, 3, 4), 2)
 
 
 def test_one_failure_that_may_pass_is_asked_again_among_final_ones() -> None:
@@ -131,7 +131,7 @@ def test_one_failure_that_may_pass_is_asked_again_among_final_ones() -> None:
 
 
 def test_a_call_that_was_sent_once_only_is_asked_again_however_it_failed() -> None:
-    assert run(Script(lambda sample, times: Unreachable("gone"))) == Poll((), 7, "gone")
+    assert run(Script(lambda sample, times: Unreachable("gone"))) == Rounds((), 7, "gone")
 
 
 def test_answers_in_vain_are_asked_for_again_only_beside_one_of_use() -> None:
@@ -141,7 +141,7 @@ def test_answers_in_vain_are_asked_for_again_only_beside_one_of_use() -> None:
         return ReplyInvalid("nonsense") if times == 0 else sample
 
     script = Script(answer)
-    assert run(script) == Poll((0, 1, 2, 3, 4), 3)
+    assert run(script) == Rounds((0, 1, 2, 3, 4), 3)
     assert script.asked == dict.fromkeys(range(5), 2)
     script = Script(lambda sample, times: ReplyInvalid("no") if sample else CallFailed("no"))
     run(script)

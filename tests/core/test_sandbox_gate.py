@@ -9,7 +9,7 @@ from stages.core.errors import SqlFailed, SqlLimit, SqlRefused, UsageError
 from stages.core.sandbox import Database, formats
 from stages.core.sandbox.gate import gate, grammar
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import TableNames
 from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, database, load, table, write_root
 
 
@@ -249,9 +249,9 @@ def test_every_listed_function_passes_the_gate():
         for given in arguments:
             try:
                 tree, notes = gate.read(
-                    f"SELECT {name}({given}) FROM (SELECT 1 AS x)", Names([]), Limits()
+                    f"SELECT {name}({given}) FROM (SELECT 1 AS x)", TableNames([]), Limits()
                 )
-                gate.check(tree, Names([]), Limits(), notes)
+                gate.check(tree, TableNames([]), Limits(), notes)
                 break
             except SqlRefused:
                 continue
@@ -261,7 +261,7 @@ def test_every_listed_function_passes_the_gate():
 
 
 def test_limits_of_the_text():
-    names, limits = Names([DEPT]), Limits(sql=30, tables=2)
+    names, limits = TableNames([DEPT]), Limits(sql=30, tables=2)
     with pytest.raises(SqlLimit, match="31 characters, the limit is 30"):
         gate.read("SELECT " + "x" * 24, names, limits)
     tree, notes = gate.read("FROM dept a, dept b, dept c", names, limits)

@@ -15,7 +15,7 @@ from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.gate import gate, grammar, normal
 from stages.core.sandbox.gate.grammar import Late, limited
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import TableNames
 from stages.core.sandbox.servers import gate as server_gate
 
 MARK = "zqmark"
@@ -47,7 +47,7 @@ TABLE = {
     "source": {"kind": "x", "url": "u", "reader": {"schema": "s", "name": "data"}},
     "columns": [{"name": name, "type": "VARCHAR"} for name in COLUMNS],
 }  # fmt: skip
-NAMES = Names([TABLE])
+NAMES = TableNames([TABLE])
 FUNCTIONS = sorted(
     {name.lower() for kind in exp.ALL_FUNCTIONS for name in kind.sql_names()}
     | grammar.functions().scalar

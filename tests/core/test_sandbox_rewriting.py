@@ -12,10 +12,10 @@ from stages.core.errors import SqlError, SqlRefused, UsageError
 from stages.core.sandbox.gate import gate, grammar, repair
 from stages.core.sandbox.gate.order import ordered
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import TableNames
 from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, database, table, write_root
 
-NAMES = Names([EMPLOYEES, DEPT])
+NAMES = TableNames([EMPLOYEES, DEPT])
 
 QUOTES = [
     ("SELECT `a b` FROM `t`", 'SELECT "a b" FROM "t"'),
@@ -100,7 +100,7 @@ def test_a_quoted_column_is_mended_by_white_space_alone(sql, wanted):
 
 
 def test_two_columns_that_fit_are_no_repair():
-    names = Names([table("t", "t.csv", [column("a b"), column("a  b")])])
+    names = TableNames([table("t", "t.csv", [column("a b"), column("a  b")])])
     tree, notes = gate.read('SELECT "ab" FROM t', names, Limits())
     assert gate.check(tree, names, Limits(), notes).notes == ()
 

@@ -13,7 +13,7 @@ import pytest
 from stages.core.errors import SourceError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
 from stages.core.sandbox.engine.store import Store
-from stages.core.sandbox.names import Names, nearest
+from stages.core.sandbox.names import TableNames, nearest
 from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, load, table, write_root
 
 
@@ -262,7 +262,7 @@ def line(name, *aliases):
     return table(name, f"{name}.csv", [], aliases=list(aliases))
 
 
-NAMES = Names(
+NAMES = TableNames(
     [
         line("employees", "Employee Attendance", "HR.PUBLIC.EMP"),
         line("hr__orders", "hr.Orders"),

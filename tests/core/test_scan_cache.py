@@ -11,7 +11,7 @@ import pytest
 
 from stages.core.catalog import scan_cache, scan_root
 from stages.core.catalog.scan_cache import ScanCache, bounded, cache_file, stamp
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 
 CACHED = ScanOptions(cache=True)
 
@@ -186,14 +186,14 @@ def test_entries_that_were_not_used_go_when_there_are_too_many(folder, monkeypat
     monkeypatch.setattr(scan_cache, "MOST_BYTES", 1)
     cache = ScanCache()
     marks = [stamp(folder / name, "csv", CACHED) for name in ("a.csv", "b.json", "d.parquet")]
-    cache.keep((mark, [RawTable("t", [])]) for mark in marks)
+    cache.keep((mark, [SourceTable("t", [])]) for mark in marks)
     kept = [mark for mark in marks if cache.get(mark.key) is not None]
     cache.close()
     assert 0 < len(kept) <= 3
 
 
 def test_long_cells_are_not_carried_along():
-    raw = RawTable(
+    raw = SourceTable(
         "t",
         [{"name": "a", "type": "VARCHAR", "examples": ["x" * 1000]}],
         sample=[{"a": "y" * 1000}],

@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 
 from stages.core.errors import DataError
 from stages.core.evaluate.gold import Gold, GoldBook, read_gold
-from stages.core.evaluate.metrics import Facts, Measure, Tally, groups, interval, measure, worst
+from stages.core.evaluate.metrics import (
+    CatalogFacts,
+    Measure,
+    MeasureTally,
+    groups,
+    interval,
+    measure,
+    worst,
+)
 from stages.core.evaluate.report import report
-from stages.core.evaluate.sections import Kept, kept
+from stages.core.evaluate.sections import KeptColumns, kept
 from stages.core.names import Names
 from stages.core.records import Table
 
@@ -98,28 +106,28 @@ ALL_IN = frozenset({"staff", "db_hr_pay"})
         (
             "link",
             LINK,
-            Kept(frozenset({"staff"}), {"staff": frozenset({"id"})}, ("staff", "db_hr_pay")),
+            KeptColumns(frozenset({"staff"}), {"staff": frozenset({"id"})}, ("staff", "db_hr_pay")),
         ),
-        ("vote", {"relevant_tables": ["staff"], "always_keep": ["db_hr_pay"]}, Kept(ALL_IN)),
+        ("vote", {"relevant_tables": ["staff"], "always_keep": ["db_hr_pay"]}, KeptColumns(ALL_IN)),
         (
             "collapse",
             {"shown": {"full": ["staff"], "names": ["db_hr_pay"], "line": ["x"]}},
-            Kept(ALL_IN),
+            KeptColumns(ALL_IN),
         ),
         (
             "prune",
             {"tables": [{"name": "staff", "columns": ["id"]}]},
-            Kept(frozenset({"staff"}), {"staff": frozenset({"id"})}),
+            KeptColumns(frozenset({"staff"}), {"staff": frozenset({"id"})}),
         ),
-        ("prune", {"tables": ["staff", "db_hr_pay"]}, Kept(ALL_IN)),
+        ("prune", {"tables": ["staff", "db_hr_pay"]}, KeptColumns(ALL_IN)),
         (
             "refine",
             {"refined_schema": {"staff": {"relevant_columns": [{"column": "id"}]}}},
-            Kept(frozenset({"staff"}), {"staff": frozenset({"id"})}),
+            KeptColumns(frozenset({"staff"}), {"staff": frozenset({"id"})}),
         ),
     ],
 )
-def test_what_a_section_kept(name: str, section: dict[str, Any], expected: Kept) -> None:
+def test_what_a_section_kept(name: str, section: dict[str, Any], expected: KeptColumns) -> None:
     found = kept(name, section)
     assert (found.tables, found.columns, found.rank) == (
         expected.tables,
@@ -148,7 +156,7 @@ def gold(*tables: str, columns: tuple[tuple[str, str], ...] | None = None) -> Go
     return Gold("q1", "set", "db", tables, columns)
 
 
-FACTS = Facts(TABLES, "db")
+FACTS = CatalogFacts(TABLES, "db")
 
 
 def measured(section: dict[str, Any], wanted: Gold) -> Measure:
@@ -198,7 +206,9 @@ def test_a_question_whose_gold_is_not_there_is_not_scored(tables: tuple[str, ...
 
 
 def test_sections_that_keep_whole_tables_keep_their_columns() -> None:
-    m = measure(Kept(frozenset({"staff"})), gold("staff", columns=(("staff", "name"),)), FACTS)
+    m = measure(
+        KeptColumns(frozenset({"staff"})), gold("staff", columns=(("staff", "name"),)), FACTS
+    )
     assert m is not None
     assert (m.column_strict, m.columns_kept, m.worst_rank) == (1.0, 2, None)
     assert m.tokens_share == m.tokens_narrow_share
@@ -290,8 +300,8 @@ def test_an_interval_holds_the_range_and_repeats(values: dict[str, list[float]])
     assert found == interval(dict(reversed(values.items())), rounds=200)
 
 
-def tallied() -> Tally:
-    tally = Tally()
+def tallied() -> MeasureTally:
+    tally = MeasureTally()
     tally.add(measured(LINK, gold("staff", columns=(("staff", "id"),))), "")
     tally.add(measured(LINK, Gold("q2|\u202e", "other", "db", ("pay",), None)), "")
     tally.add(None, "tasks without gold")
@@ -313,11 +323,11 @@ def test_groups_and_the_worst() -> None:
 
 
 def test_sizes_are_reported_where_catalogs_differ() -> None:
-    small = measure(Kept(frozenset({"staff"})), gold("staff"), Facts(TABLES, "small"))
+    small = measure(KeptColumns(frozenset({"staff"})), gold("staff"), CatalogFacts(TABLES, "small"))
     big = measure(
-        Kept(frozenset({"staff"})),
+        KeptColumns(frozenset({"staff"})),
         gold("staff"),
-        Facts([*TABLES, *(table(f"t{n}") for n in range(1100))], "big"),
+        CatalogFacts([*TABLES, *(table(f"t{n}") for n in range(1100))], "big"),
     )
     assert small is not None
     assert big is not None
@@ -347,7 +357,7 @@ def test_a_report_without_questions() -> None:
     assert json.loads(report(_empty(), "vote", form="json"))["groups"] == []
 
 
-def _empty() -> Tally:
-    tally = Tally()
+def _empty() -> MeasureTally:
+    tally = MeasureTally()
     tally.add(None, "tasks without gold")
     return tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stages.core.errors import LineError, MissingSection, StaleSection
-from stages.core.lines.sections import Check, fingerprint, seal, with_section
+from stages.core.lines.sections import Check, finalize, fingerprint, with_section
 from stages.core.runtime.stage import Stage
 
 
@@ -33,7 +33,7 @@ def task(**more):
 
 def voted(**more):
     plain = task(**more)
-    return with_section(plain, "vote", seal(FOUND, VOTE, plain, HASHES, {}))
+    return with_section(plain, "vote", finalize(FOUND, VOTE, plain, HASHES, {}))
 
 
 def needed(record, stage=COLLAPSE, hashes=HASHES, **options):
@@ -73,7 +73,7 @@ def test_what_the_section_does_not_rest_on_may_change(change):
 
 def test_the_earliest_stale_section_is_named():
     base = voted()
-    both = with_section(base, "collapse", seal(SHOWN, COLLAPSE, base, HASHES, {}))
+    both = with_section(base, "collapse", finalize(SHOWN, COLLAPSE, base, HASHES, {}))
     describe = Stage(collapse, needs=("collapse",))
     needed(both, describe)
     with pytest.raises(StaleSection) as caught:
@@ -87,14 +87,14 @@ def test_the_earliest_stale_section_is_named():
 
 def test_section_added_later_that_would_have_counted_makes_it_stale():
     base = voted()
-    both = with_section(base, "collapse", seal(SHOWN, COLLAPSE, base, HASHES, {}))
+    both = with_section(base, "collapse", finalize(SHOWN, COLLAPSE, base, HASHES, {}))
     with pytest.raises(StaleSection):
         needed({**both, "refine": {"refined_schema": {}}}, Stage(collapse, needs=("collapse",)))
 
 
 def test_rerun_with_the_same_outcome_makes_nothing_stale():
     base = voted()
-    both = with_section(base, "collapse", seal(SHOWN, COLLAPSE, base, HASHES, {}))
+    both = with_section(base, "collapse", finalize(SHOWN, COLLAPSE, base, HASHES, {}))
     both["vote"] = {**both["vote"], "meta": {**both["vote"]["meta"], "calls": 5}}
     needed(both, Stage(collapse, needs=("collapse",)))
 
@@ -124,11 +124,11 @@ def test_unknown_keys_of_a_needed_section_pass():
 
 def test_seal_refuses_what_breaks_the_schema():
     with pytest.raises(LineError):
-        seal({**FOUND, "later": 1}, VOTE, task(), HASHES, {})
+        finalize({**FOUND, "later": 1}, VOTE, task(), HASHES, {})
 
 
 def test_stage_may_say_itself_what_it_rests_on():
-    sealed = seal({**FOUND, "meta": {"from": ["question"]}}, VOTE, task(), HASHES, {})
+    sealed = finalize({**FOUND, "meta": {"from": ["question"]}}, VOTE, task(), HASHES, {})
     assert sealed["meta"]["from"] == ["question"]
     needed({**task(), "vote": sealed, "link": {}, "evidence": "new"})
 
@@ -166,5 +166,5 @@ def test_section_by_hand_is_told_by_its_place_its_path_once_and_what_to_do(secti
 
 def test_section_that_a_stage_made_wrong_is_told_by_its_path_once():
     with pytest.raises(LineError) as caught:
-        seal({}, VOTE, task(), HASHES, {})
+        finalize({}, VOTE, task(), HASHES, {})
     assert str(caught.value).startswith("1: vote: 'task_id' is a required property; ")

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import TableNames
 from stages.core.sandbox.servers import gate, route, shape
 from tests.servers.test_attacks_servers import MYSQL, POSTGRES
 
@@ -20,7 +20,7 @@ def table(name, schema, *columns, url="postgresql://u@h/d", **more):
     }  # fmt: skip
 
 
-NAMES = Names(
+NAMES = TableNames(
     [
         table("customers", "public", "id", "Full Name", "balance", primary_key=["id"]),
         table("orders", "public", "id", "total", rows={"count": 10_000_000, "how": "estimate"}),
@@ -79,7 +79,7 @@ def test_what_is_sent(sql, text):
 def test_hidden_columns_are_out_of_reach():
     hidden = table("customers", "public", "id", "mail")
     hidden["columns"][1]["hidden"] = True
-    assert sent("SELECT * FROM customers c", names=Names([hidden])) == (
+    assert sent("SELECT * FROM customers c", names=TableNames([hidden])) == (
         'SELECT * FROM (SELECT "id" FROM "public"."CUSTOMERS") AS c'
     )
 
@@ -154,7 +154,7 @@ def test_rows_get_a_full_order_where_that_is_cheap(sql, order, free):
 def test_a_statement_goes_where_its_tables_are(sql, url):
     local = {"kind": "table", "catalog": "c", "name": "local", "describe_key": "l.csv", "columns": [],
              "source": {"kind": "csv", "path": "l.csv"}}  # fmt: skip
-    names = Names([*NAMES.tables, local, table("far", "s", "x", url="mysql://u@h/d")])
+    names = TableNames([*NAMES.tables, local, table("far", "s", "x", url="mysql://u@h/d")])
     assert route(sql, None, names) == url
     with pytest.raises(SqlRefused, match="different places"):
         route("SELECT * FROM local, customers", None, names)
@@ -179,7 +179,7 @@ def test_words_that_tell_the_time_the_role_or_the_place_of_a_row(sql):
 
 
 def test_a_column_called_user_is_no_question_about_the_role():
-    names = Names([table("log", "public", "user", "day")])
+    names = TableNames([table("log", "public", "user", "day")])
     assert sent("SELECT user FROM log", names=names).startswith('SELECT "user" FROM')
     assert sent("WITH x AS (SELECT 1 AS user) SELECT x.user FROM x").endswith('x."user" FROM x')
 

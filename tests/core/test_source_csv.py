@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from stages.core.catalog.bytes.cells import cast
 from stages.core.catalog.bytes.infer import text_type
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources import csv as source
 from stages.core.catalog.sources.csv.dialect import sniff
 from stages.core.errors import SourceError
 
 
-def scanned(path: Path, **options: Any) -> RawTable:
+def scanned(path: Path, **options: Any) -> SourceTable:
     (raw,) = source.scan(path, ScanOptions(**options))
     return raw
 
@@ -37,7 +37,7 @@ def written(folder: Path, data: bytes, name: str = "t.csv") -> Path:
     return path
 
 
-def loaded(path: Path, raw: RawTable) -> tuple[dict[str, str], list[list[str | None]]]:
+def loaded(path: Path, raw: SourceTable) -> tuple[dict[str, str], list[list[str | None]]]:
     """Types by column and all rows as text, after loading."""
     con = duckdb.connect()
     line: Any = {
@@ -59,11 +59,11 @@ def expected(text: str, width: int, *, header: bool = True, **how: Any) -> list[
     return [[cell or None for cell in (row + [""] * width)[:width]] for row in body]
 
 
-def types_of(raw: RawTable) -> list[str]:
+def types_of(raw: SourceTable) -> list[str]:
     return [column["type"] for column in raw.columns]
 
 
-def names_of(raw: RawTable) -> list[str]:
+def names_of(raw: SourceTable) -> list[str]:
     return [column["name"] for column in raw.columns]
 
 

@@ -17,7 +17,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources import json as source
 from stages.core.catalog.sources.json import columns, loader
 from stages.core.catalog.sources.json.types import column_type, depth, plain
@@ -32,13 +32,13 @@ def written(folder: Path, data: bytes | str, name: str = "t.json") -> Path:
     return path
 
 
-def scanned(path: Path, **options: Any) -> RawTable:
+def scanned(path: Path, **options: Any) -> SourceTable:
     (raw, *beside) = source.scan(path, ScanOptions(**options))
     assert all(other.inner == "top" for other in beside)
     return raw
 
 
-def loaded(path: Path, raw: RawTable) -> tuple[dict[str, str], Rows]:
+def loaded(path: Path, raw: SourceTable) -> tuple[dict[str, str], Rows]:
     """Types by column and all rows as Python values, after loading."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
@@ -54,11 +54,11 @@ def loaded(path: Path, raw: RawTable) -> tuple[dict[str, str], Rows]:
     return types, [dict(zip(types, row, strict=True)) for row in rows]
 
 
-def types_of(raw: RawTable) -> list[str]:
+def types_of(raw: SourceTable) -> list[str]:
     return [column["type"] for column in raw.columns]
 
 
-def names_of(raw: RawTable) -> list[str]:
+def names_of(raw: SourceTable) -> list[str]:
     return [column["name"] for column in raw.columns]
 
 

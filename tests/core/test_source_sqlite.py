@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stages.core.catalog import ScanOptions, load_table, scan_files, scan_root
 from stages.core.catalog.documents import MARK_TABLE
-from stages.core.catalog.source_table import RawTable
+from stages.core.catalog.source_table import SourceTable
 from stages.core.catalog.sources.sqlite import sample, scan
 from stages.core.catalog.sources.sqlite.relation import (
     blob_text,
@@ -38,11 +38,11 @@ def database(path: Path, script: str, rows: dict[str, list[tuple[Any, ...]]] | N
     return path
 
 
-def scanned(path: Path, **options: Any) -> dict[str, RawTable]:
+def scanned(path: Path, **options: Any) -> dict[str, SourceTable]:
     return {raw.name: raw for raw in scan(path, ScanOptions(**options))}
 
 
-def types(raw: RawTable) -> dict[str, str]:
+def types(raw: SourceTable) -> dict[str, str]:
     return {column["name"]: column["type"] for column in raw.columns}
 
 

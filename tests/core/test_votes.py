@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stages.core.linking.vote import (
     REPLY_SCHEMA,
     UNVOTED_TALLY,
-    Outcome,
+    TableOutcome,
     Verdict,
     clean,
     decide,
@@ -95,7 +95,7 @@ def test_the_reason_that_is_chosen(rounds: list[tuple[bool, str]], reason: str) 
 )
 def test_a_table_that_no_round_named(lang: Any, tally: str, reason: str) -> None:
     outcome = decide([{"b": Verdict(False, "x")}, {}], "a", lang)
-    assert outcome == unvoted(lang) == Outcome(True, tally, reason)
+    assert outcome == unvoted(lang) == TableOutcome(True, tally, reason)
 
 
 def test_reply_fields_make_the_model_reason_first() -> None:
@@ -109,9 +109,9 @@ def test_the_result_keeps_table_order_and_puts_always_keep_last() -> None:
         table("doc2", always_keep=True),
     ]  # fmt: skip
     outcomes = {
-        "a": Outcome(True, "5/5", "r"),
-        "hr": Outcome(False, "0/5", ""),
-        "z": Outcome(True, "3/5", ""),
+        "a": TableOutcome(True, "5/5", "r"),
+        "hr": TableOutcome(False, "0/5", ""),
+        "z": TableOutcome(True, "3/5", ""),
     }
     made = result("t", tables, outcomes, rounds_ok=5)
     assert made["relevant_tables"] == ["z", "a", "doc", "doc2"]

@@ -11,8 +11,8 @@ from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.errors import SqlUnavailable
 from stages.core.linking.explore.profile import facts_of
 from stages.core.sandbox import Limits
-from stages.core.sandbox.result_cache import Kept
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.result_cache import ResultCache
+from stages.core.sandbox.session import Data, SessionOptions
 from tests.servers.conftest import PASSWORD
 from tests.tools import run
 
@@ -25,7 +25,7 @@ def opened(shop_server, tmp_path):
     data = Data(
         result.catalog,
         result.tables,
-        Ways(limits=Limits(privileged=True), size=2, kept=Kept(tmp_path)),
+        SessionOptions(limits=Limits(privileged=True), size=2, kept=ResultCache(tmp_path)),
     )
     yield data
     data.close()

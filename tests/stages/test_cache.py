@@ -13,8 +13,8 @@ import pytest
 from stages.core.errors import NotCached
 from stages.core.model import ModelOptions
 from stages.core.model.cache import FILE
-from stages.core.sandbox.result_cache import Kept as Results
-from stages.core.sandbox.result_cache import Tried
+from stages.core.sandbox.result_cache import QueryOutcome
+from stages.core.sandbox.result_cache import ResultCache as Results
 from stages.core.text import block
 from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
 from tests.tools import Done, run
@@ -108,7 +108,7 @@ def test_stats_counts_by_model(kept: Kept) -> None:
 def test_results_of_exploring_are_counted_and_forgotten_with_all_else(kept: Kept) -> None:
     results = Results(kept.folder)
     for state in ("a", "b"):
-        results.put("key", state, Tried("SELECT 1", None, "no", "SqlFailed"))
+        results.put("key", state, QueryOutcome("SELECT 1", None, "no", "SqlFailed"))
     results.close()
     last = kept.cache("stats").out.decode().splitlines()[-1]
     assert last.startswith("2 results of exploring in ")

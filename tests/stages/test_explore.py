@@ -15,7 +15,7 @@ import pytest
 
 from stages.core.lines.schema import check
 from stages.core.records import Table, Task
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.session import Data, SessionOptions
 from stages.explore import explore
 from tests import ga360
 from tests.llm_server import LlmServer, Say, faulty
@@ -69,7 +69,7 @@ class Scene:
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("explore")
     catalog, tables, task = ga360.scanned(ga360.write(folder / "task"))
-    data = Data(catalog, tables, Ways(tables=folder / "tables"))
+    data = Data(catalog, tables, SessionOptions(tables=folder / "tables"))
     yield Scene(ga360.with_sections(task), tables, data)
     data.close()
 

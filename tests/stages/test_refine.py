@@ -12,7 +12,7 @@ import pytest
 
 from stages.core.lines.schema import check
 from stages.core.linking.refine.joining import SAME_NAME
-from stages.core.sandbox.session import Data, Ways
+from stages.core.sandbox.session import Data, SessionOptions
 from stages.refine import refine
 from tests import linking_chain as chain
 from tests.core.test_linking_connect import table
@@ -53,7 +53,7 @@ def asked(tables: list[Any], kept: Any = None, marks: Any = None, **more: Any) -
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Data]:
     folder = tmp_path_factory.mktemp("refine")
     catalog, tables, _ = chain.scanned(chain.write(folder / "task"))
-    data = Data(catalog, tables, Ways(tables=folder / "tables"))
+    data = Data(catalog, tables, SessionOptions(tables=folder / "tables"))
     yield data
     data.close()
 

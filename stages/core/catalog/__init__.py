@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.catalog import partitions
-from stages.core.catalog.build import ScanResult, Unnamed, build, stamped
+from stages.core.catalog.build import ScanResult, Unnamed, build, with_id
 from stages.core.catalog.discover import (
     NO_TARGETS,
+    DataFile,
     Findings,
-    Found,
     inside,
     loose,
     module_of,
@@ -26,7 +26,7 @@ from stages.core.catalog.documents import document, marked
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
 from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError, os_words
 from stages.core.line_files import Targets
@@ -76,7 +76,7 @@ def scan_root(
     texts, warnings = surroundings(place, path)
     tables = _tables(found, options)
     catalog = _catalog(place, found, [*place.warnings, *warnings], options)
-    return ScanResult(stamped(catalog, tables), tables, task_of(place, texts), texts)
+    return ScanResult(with_id(catalog, tables), tables, task_of(place, texts), texts)
 
 
 def scan_files(
@@ -102,7 +102,7 @@ def scan_files(
     )
     found = Findings()
     for item in loose(files, root, targets):
-        if isinstance(item, Found):
+        if isinstance(item, DataFile):
             found.data.append(item)
         else:
             found.skipped.append(item)
@@ -112,7 +112,7 @@ def scan_files(
     name = files[0].name.split(".", 1)[0] if len(files) == 1 else Path(os.path.abspath(root)).name
     tables = _tables(found, options)
     catalog = _catalog(TaskRoot(root, root, name or "root"), found, [], options)
-    return ScanResult(stamped(catalog, tables), tables)
+    return ScanResult(with_id(catalog, tables), tables)
 
 
 def _plain_file(path: Path) -> Path:
@@ -166,7 +166,7 @@ def _read(jobs: Sequence[Job]) -> Iterator[Result]:
     return in_order(_raws, jobs)
 
 
-def _unnamed(item: Found, raw: RawTable) -> Unnamed:
+def _unnamed(item: DataFile, raw: SourceTable) -> Unnamed:
     origin = Origin(item.path, item.module.KIND, raw.name, item.several or raw.inner is not None)
     return Unnamed(origin, raw, partitions.size(item.full), marked(item.full))
 

@@ -16,7 +16,7 @@ import orjson
 
 from stages.core.catalog.hiding import Hidden, hidden_columns
 from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.names import fold
 from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
 from stages.core.text import shorten
@@ -28,7 +28,7 @@ def key(schema: str, name: str) -> str:
 
 
 def placed(
-    schema: str, kind: str, raw: RawTable, *, source: Mapping[str, Any] | None = None
+    schema: str, kind: str, raw: SourceTable, *, source: Mapping[str, Any] | None = None
 ) -> Unnamed:
     """A table of a schema, ready for `built`.
 
@@ -102,7 +102,7 @@ class Unnamed:
     """A table that has no canonical name yet: where it comes from, and what its source says."""
 
     origin: Origin
-    raw: RawTable
+    raw: SourceTable
     bytes: int | None = None
     prepared: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -245,7 +245,7 @@ def _bare_lines(tables: Sequence[Table]) -> Iterator[bytes]:
         yield orjson.dumps(bare, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def stamped(catalog: Catalog, tables: list[Table]) -> Catalog:
+def with_id(catalog: Catalog, tables: list[Table]) -> Catalog:
     """The catalog with its id, which is also written into each of its tables."""
     key = catalog_id(catalog["name"], tables)
     for table in tables:

@@ -44,7 +44,7 @@ SPECIAL = (
 
 
 @dataclass(frozen=True)
-class Found:
+class DataFile:
     """One data file: its path relative to the root, and the module that reads its kind."""
 
     path: str
@@ -61,7 +61,7 @@ class Found:
 class Findings:
     """What a walk met, each list in the order of paths."""
 
-    data: list[Found] = field(default_factory=list)
+    data: list[DataFile] = field(default_factory=list)
     documents: list[tuple[str, Path]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -198,7 +198,7 @@ class _Walker:
             return set()
         if any(not printable(part.path.name) for part in partitions.parts(folder)):
             return set()
-        self.found.data.append(Found(name, folder, module_of("parts")))
+        self.found.data.append(DataFile(name, folder, module_of("parts")))
         return found
 
     def entries(self, folder: Path) -> list[Path]:
@@ -262,7 +262,7 @@ class _Walker:
         if reason:
             self.found.skip(name, reason)
         elif module is not None:
-            self.found.data.append(Found(name, path, module))
+            self.found.data.append(DataFile(name, path, module))
         else:
             self.found.documents.append((name, path))
 
@@ -322,7 +322,7 @@ def _reason(error: OSError) -> str:
 
 def loose(
     files: Sequence[Path], root: Path, targets: Targets = NO_TARGETS
-) -> Iterator[Found | Skipped]:
+) -> Iterator[DataFile | Skipped]:
     """Data files that were named one by one, in their order; no links are refused here,
     since the user named them. Files that the running command writes are passed over."""
     for path in files:
@@ -339,4 +339,4 @@ def loose(
         elif _may_be_lines(path) and holds_lines(path):
             yield {"path": name, "reason": "lines of winnow, which other commands read"}
         else:
-            yield Found(name, path, module)
+            yield DataFile(name, path, module)

@@ -21,7 +21,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 from sqlglot.schema import MappingSchema
 
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.names import fold
 
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -77,7 +77,7 @@ Place = tuple[str, str]
 
 
 def passed_on(
-    view: RawTable,
+    view: SourceTable,
     place: Place,
     columns: Mapping[Place, Sequence[str]],
     secret: Mapping[Place, set[str]],
@@ -111,7 +111,7 @@ def passed_on(
 
 
 def _sources(
-    view: RawTable, source: str, columns: Mapping[Place, Sequence[str]]
+    view: SourceTable, source: str, columns: Mapping[Place, Sequence[str]]
 ) -> list[set[tuple[Place, str]]]:
     """For each column of the view, the tables and folded columns that it is made of."""
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -250,7 +250,7 @@ class Hidden:
 
 
 def hidden_columns(
-    tables: Sequence[tuple[Place, str, RawTable]], options: ScanOptions, *, data: bool = True
+    tables: Sequence[tuple[Place, str, SourceTable]], options: ScanOptions, *, data: bool = True
 ) -> list[Hidden]:
     """What is hidden of each table, in their order.
 
@@ -271,7 +271,7 @@ def hidden_columns(
     return found
 
 
-def _by_pattern(raw: RawTable, name: str, options: ScanOptions) -> set[str]:
+def _by_pattern(raw: SourceTable, name: str, options: ScanOptions) -> set[str]:
     """Columns that a pattern names, by ``column`` or ``table.column``, without regard to case."""
     if not options.hide:
         return set()
@@ -288,7 +288,7 @@ def _by_pattern(raw: RawTable, name: str, options: ScanOptions) -> set[str]:
     }
 
 
-def _add_secrets(made: Hidden, raw: RawTable, spread: Mapping[str, int], *, data: bool) -> None:
+def _add_secrets(made: Hidden, raw: SourceTable, spread: Mapping[str, int], *, data: bool) -> None:
     keys = set(raw.primary_key) | {name for key in raw.foreign_keys for name in key["columns"]}
     for column in raw.columns:
         name = column["name"]
@@ -303,7 +303,7 @@ def _add_secrets(made: Hidden, raw: RawTable, spread: Mapping[str, int], *, data
         (made.whole if data and not joins else made.values).add(name)
 
 
-def _pass_on(found: dict[Place, Hidden], tables: Sequence[tuple[Place, str, RawTable]]) -> None:
+def _pass_on(found: dict[Place, Hidden], tables: Sequence[tuple[Place, str, SourceTable]]) -> None:
     """Hide what views pass on, views of views too: until nothing more is found."""
     views = [(place, raw) for place, _, raw in tables if raw.query]
     if not views:

@@ -23,7 +23,7 @@ _KEY = re.compile(r"([^=/.][^=/]*)=([^/]*)")
 
 
 @dataclass(frozen=True)
-class Part:
+class PartFile:
     """One file of a table, and the values of the partition columns of its rows."""
 
     path: Path
@@ -64,14 +64,14 @@ def members(folder: Path) -> set[str]:
     return set()
 
 
-def _below(folder: Path, keys: set[str]) -> Iterator[Part]:
+def _below(folder: Path, keys: set[str]) -> Iterator[PartFile]:
     for key in sorted(keys):
         yield from parts(folder / key, ((_named(key)),), anything=True)
 
 
 def parts(
     folder: Path, keys: tuple[tuple[str, str | None], ...] = (), *, anything: bool = False
-) -> Iterator[Part]:
+) -> Iterator[PartFile]:
     """The files of a folder that is one table, in the order of their paths, empty ones left out.
 
     Args:
@@ -90,7 +90,7 @@ def parts(
                 yield from parts(Path(entry.path), (*keys, _named(entry.name)), anything=True)
         elif entry.is_file(follow_symlinks=False) and (anything or is_part(entry.name)):
             some = entry.stat(follow_symlinks=False).st_size > 0
-            yield from [Part(Path(entry.path), keys)] * some
+            yield from [PartFile(Path(entry.path), keys)] * some
 
 
 def _named(name: str) -> tuple[str, str | None]:

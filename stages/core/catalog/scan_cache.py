@@ -25,7 +25,7 @@ import orjson
 
 from stages import __version__
 from stages.core.catalog import partitions
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import UsageError
 from stages.core.paths import cache_dir
 from stages.core.records import Table
@@ -41,7 +41,7 @@ MOST_BYTES = 512 << 20
 """Of the whole cache; beyond, the entries that were used longest ago go."""
 KEEP_SHARE = 0.7
 USED_DAY = 86_400
-_FIELDS = {item.name for item in fields(RawTable)}
+_FIELDS = {item.name for item in fields(SourceTable)}
 _TABLE = """
 CREATE TABLE IF NOT EXISTS entry (
   key BLOB PRIMARY KEY, body BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID
@@ -136,7 +136,7 @@ class ScanCache:
             self._used.append(key)
         return bytes(row[0])
 
-    def keep(self, entries: Iterable[tuple[Stamp, Sequence[RawTable]]]) -> None:
+    def keep(self, entries: Iterable[tuple[Stamp, Sequence[SourceTable]]]) -> None:
         """Write entries; files that changed only just now, and tables with errors, are not kept."""
         now = int(time.time())
         rows = (
@@ -183,7 +183,7 @@ class ScanCache:
 
 Job: TypeAlias = tuple[str, Path, ScanOptions]
 """A file to read: its kind, where it lies, and how."""
-Result: TypeAlias = list[RawTable] | str
+Result: TypeAlias = list[SourceTable] | str
 
 
 class Remembered:
@@ -198,7 +198,7 @@ class Remembered:
         self.jobs = jobs
         self.cache = cache
         self._stamps = [stamp(path, kind, options) for kind, path, options in jobs]
-        self._fresh: list[tuple[Stamp, list[RawTable]]] = []
+        self._fresh: list[tuple[Stamp, list[SourceTable]]] = []
 
     def results(self, read: Callable[[Sequence[Job]], Iterator[Result]]) -> Iterator[Result]:
         """The result of each job, in order.
@@ -246,7 +246,7 @@ def _shrink(con: sqlite3.Connection, file: Path) -> None:
     con.execute("VACUUM")
 
 
-def _body(raws: Sequence[RawTable]) -> bytes | None:
+def _body(raws: Sequence[SourceTable]) -> bytes | None:
     """The tables as bytes; None where something in them is no JSON."""
     try:
         return zlib.compress(orjson.dumps([vars(raw) for raw in raws]), 1)
@@ -254,16 +254,18 @@ def _body(raws: Sequence[RawTable]) -> bytes | None:
         return None
 
 
-def unpacked(body: bytes) -> list[RawTable] | None:
+def unpacked(body: bytes) -> list[SourceTable] | None:
     """The tables of an entry; None where it is damaged."""
     try:
         records = orjson.loads(zlib.decompress(body))
-        return [RawTable(**{k: v for k, v in record.items() if k in _FIELDS}) for record in records]
+        return [
+            SourceTable(**{k: v for k, v in record.items() if k in _FIELDS}) for record in records
+        ]
     except (zlib.error, ValueError, TypeError):
         return None
 
 
-def bounded(raw: RawTable, options: ScanOptions) -> RawTable:
+def bounded(raw: SourceTable, options: ScanOptions) -> SourceTable:
     """The table with cells no longer than what can be seen of them, so that many tables with
     long cells are no more in memory than their lines. In place."""
     for row in raw.sample:
@@ -278,7 +280,7 @@ def bounded(raw: RawTable, options: ScanOptions) -> RawTable:
     return raw
 
 
-def bare(raw: RawTable, table: Table) -> RawTable:
+def bare(raw: SourceTable, table: Table) -> SourceTable:
     """A copy without the values of the columns that the table line hides."""
     hidden = {
         column["name"]

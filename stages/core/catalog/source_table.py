@@ -71,7 +71,7 @@ def unknown_rows() -> Rows:
 
 
 @dataclass
-class RawTable:
+class SourceTable:
     """One table as its source spells it.
 
     Args:

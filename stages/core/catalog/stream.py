@@ -74,7 +74,7 @@ Item: TypeAlias = Mapping[str, Any] | bytes | WinnowError | Note
 
 
 @dataclass(frozen=True)
-class Request:
+class ScanRequest:
     """What one call of `scan` is to do.
 
     Attributes:
@@ -136,7 +136,7 @@ class Known:
         return cls(result.catalog["id"], usable, result.texts)
 
 
-def catalogs(request: Request) -> Iterator[ScanResult | WinnowError]:
+def catalogs(request: ScanRequest) -> Iterator[ScanResult | WinnowError]:
     """The catalog of each folder, server and DDL file, in order; that of all data files at the first of
     them. Before a catalog comes an error for each thing named that gave it nothing."""
     files = [path for path in request.paths if _is_data(path)]
@@ -176,7 +176,7 @@ def written(result: ScanResult) -> Iterator[Item]:
     yield from result.tables
 
 
-def own_tasks(request: Request) -> Iterator[Item]:
+def own_tasks(request: ScanRequest) -> Iterator[Item]:
     """Every catalog, each with the one task that the call or its ``task.json`` asks."""
     for result in catalogs(request):
         if isinstance(result, WinnowError):
@@ -195,7 +195,7 @@ def own_tasks(request: Request) -> Iterator[Item]:
             yield from _own_task(result, request)
 
 
-def _own_task(result: ScanResult, request: Request) -> Iterator[Item]:
+def _own_task(result: ScanResult, request: ScanRequest) -> Iterator[Item]:
     name = result.catalog["name"]
     task: dict[str, Any] = dict(result.task or {})
     if request.question:
@@ -231,7 +231,7 @@ def _ordered(task: Mapping[str, Any], catalog: str) -> dict[str, Any]:
 class Directory:
     """Catalogs by the names that questions know them by."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: ScanRequest) -> None:
         self.schemas = request.schemas
         self.scanned: dict[str, Known] = {}
         self.read: dict[Path, Known | DataError] = {}
@@ -275,7 +275,9 @@ class Directory:
         return names[0] if len(names) == 1 else ""
 
 
-def many_tasks(request: Request, questions: Iterable[dict[str, Any] | LineError]) -> Iterator[Item]:
+def many_tasks(
+    request: ScanRequest, questions: Iterable[dict[str, Any] | LineError]
+) -> Iterator[Item]:
     """Scanned catalogs first; then every question, a schema's catalog before its first one."""
     directory = Directory(request)
     for result in catalogs(request):
@@ -306,7 +308,7 @@ def _each(questions: Iterable[dict[str, Any] | LineError], directory: Directory)
         yield from asked(task_from(question, known.texts), known)
 
 
-def from_lines(stream: IO[bytes], name: str, request: Request) -> Iterator[Item]:
+def from_lines(stream: IO[bytes], name: str, request: ScanRequest) -> Iterator[Item]:
     """Task lines with a ``root``, each with the catalog of its root before it; other lines as
     they are."""
     scans: dict[str, ScanResult | WinnowError] = {}
@@ -326,7 +328,7 @@ def from_lines(stream: IO[bytes], name: str, request: Request) -> Iterator[Item]
 
 
 def _rooted(
-    line: Line, request: Request, scans: dict[str, ScanResult | WinnowError], out: set[str]
+    line: Line, request: ScanRequest, scans: dict[str, ScanResult | WinnowError], out: set[str]
 ) -> Iterator[Item]:
     root = line.record["root"]
     if root not in scans:

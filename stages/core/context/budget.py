@@ -15,7 +15,7 @@ from stages.core.context.view import Page, TableView
 from stages.core.tokens import count
 
 
-class Form(Protocol):
+class PageFormat(Protocol):
     """A module that writes a page down."""
 
     def whole(self, page: Page) -> str:
@@ -34,7 +34,7 @@ class Fitted:
     tokens: int
 
 
-def fit(page: Page, form: Form) -> Fitted:
+def fit(page: Page, form: PageFormat) -> Fitted:
     """The page with as much left out as its budget asks for.
 
     Args:
@@ -61,7 +61,7 @@ def fit(page: Page, form: Form) -> Fitted:
     return _written(replace(last, over=True), form)
 
 
-def _written(page: Page, form: Form) -> Fitted:
+def _written(page: Page, form: PageFormat) -> Fitted:
     text = form.whole(page)
     return Fitted(page, text, count(text))
 
@@ -70,7 +70,7 @@ _Change: TypeAlias = Callable[[TableView], TableView | None]
 """A view with less in it, or None where there is nothing of the kind to leave out."""
 
 
-def _steps(page: Page, form: Form) -> Iterator[tuple[Page, int]]:
+def _steps(page: Page, form: PageFormat) -> Iterator[tuple[Page, int]]:
     """The page after each thing left out, and the tokens that it saved."""
     if page.at("line"):
         page, saved = _shorter(page, replace(page, one_note=True), form)
@@ -85,13 +85,13 @@ def _steps(page: Page, form: Form) -> Iterator[tuple[Page, int]]:
             yield step
 
 
-def _shorter(page: Page, other: Page, form: Form) -> tuple[Page, int]:
+def _shorter(page: Page, other: Page, form: PageFormat) -> tuple[Page, int]:
     """The shorter of two pages, and by how much."""
     saved = _written(page, form).tokens - _written(other, form).tokens
     return (other, saved) if saved > 0 else (page, 0)
 
 
-def _each(page: Page, form: Form, change: _Change) -> Iterator[tuple[Page, int]]:
+def _each(page: Page, form: PageFormat, change: _Change) -> Iterator[tuple[Page, int]]:
     """Make the change to one table after the other, the least relevant first."""
     tables = page.tables
     order = sorted(

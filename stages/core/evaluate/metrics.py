@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.evaluate.gold import Gold
-from stages.core.evaluate.sections import Kept
+from stages.core.evaluate.sections import KeptColumns
 from stages.core.names import Names
 from stages.core.records import Column, Table
 
@@ -17,7 +17,7 @@ TOKEN_RULE = (
 )
 
 
-class Facts:
+class CatalogFacts:
     """One catalog as scoring sees it; built once and used for all of its questions."""
 
     def __init__(self, tables: Sequence[Table], database: str) -> None:
@@ -48,7 +48,7 @@ class Facts:
         """Tokens of these tables, whole."""
         return sum(self._whole(name) for name in tables if name in self._heads)
 
-    def tokens_narrow(self, kept: Kept) -> int:
+    def tokens_narrow(self, kept: KeptColumns) -> int:
         """Tokens of the kept tables with their kept columns alone."""
         if kept.columns is None:
             return self.tokens(kept.tables)
@@ -61,13 +61,13 @@ class Facts:
     def _columns_cost(self, table: str, columns: Mapping[str, frozenset[str]]) -> int:
         return sum(self._cells[table].get(name, 0) for name in columns.get(table, ()))
 
-    def columns_kept(self, kept: Kept) -> int:
+    def columns_kept(self, kept: KeptColumns) -> int:
         """How many columns of the kept tables stay."""
         if kept.columns is None:
             return sum(len(self.columns.get(name, ())) for name in kept.tables)
         return sum(len(kept.columns.get(name, ())) for name in kept.tables)
 
-    def holds(self, kept: Kept, table: str, column: str) -> bool:
+    def holds(self, kept: KeptColumns, table: str, column: str) -> bool:
         """Whether a column stays; both names as in the catalog."""
         if table not in kept.tables:
             return False
@@ -167,7 +167,9 @@ class Measure:
     unknown_columns: tuple[str, ...] = ()
 
 
-def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure | None:
+def measure(
+    kept: KeptColumns, gold: Gold, facts: CatalogFacts, question: str = ""
+) -> Measure | None:
     """Score what a section kept for one question.
 
     Returns:
@@ -207,7 +209,9 @@ def measure(kept: Kept, gold: Gold, facts: Facts, question: str = "") -> Measure
     )
 
 
-def _columns(gold: Gold, facts: Facts) -> tuple[list[tuple[str, str]] | None, tuple[str, ...]]:
+def _columns(
+    gold: Gold, facts: CatalogFacts
+) -> tuple[list[tuple[str, str]] | None, tuple[str, ...]]:
     """Gold columns by their names in the catalog, and those that are not there.
 
     None where one is not there, or where the gold lists none (a query of ``COUNT(*)`` and
@@ -236,7 +240,7 @@ def _share(part: float, whole: float) -> float:
 
 
 @dataclass
-class Tally:
+class MeasureTally:
     """All measures of a run, and how many tasks gave none, by reason.
 
     Attributes:

@@ -10,8 +10,8 @@ from stages.core.evaluate.metrics import (
     COUNTS,
     TOKEN_RULE,
     Measure,
+    MeasureTally,
     Summary,
-    Tally,
     Value,
     groups,
     worst,
@@ -21,7 +21,7 @@ FORMATS = ("text", "json", "markdown")
 INTERVALS = "intervals: 95 %, bootstrap over databases; none where there is one database"
 
 
-def report(tally: Tally, section: str, *, form: str = "text", n_worst: int = 0) -> str:
+def report(tally: MeasureTally, section: str, *, form: str = "text", n_worst: int = 0) -> str:
     """The report, with a newline at its end.
 
     Args:
@@ -55,7 +55,7 @@ def _title(summary: Summary) -> str:
     return f"{_shown(summary.group)}: {size}"
 
 
-def _rules(tally: Tally, section: str) -> list[str]:
+def _rules(tally: MeasureTally, section: str) -> list[str]:
     lines = [f"gold rule: {RULE}", TOKEN_RULE, INTERVALS]
     lines += [f"left out: {n} {reason}" for reason, n in sorted(tally.left_out.items())]
     if tally.unasked:
@@ -124,7 +124,9 @@ def _shown(text: str, limit: int | None = None) -> str:
     return visible(text, limit)
 
 
-def _json(tally: Tally, section: str, summaries: Sequence[Summary], lost: Sequence[Measure]) -> str:
+def _json(
+    tally: MeasureTally, section: str, summaries: Sequence[Summary], lost: Sequence[Measure]
+) -> str:
     import orjson
 
     document = {

@@ -23,7 +23,7 @@ CHANNELS = ("name", "description", "glossary", "value", "key", "neighbour")
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptColumns:
     """What stays, in canonical names.
 
     Attributes:
@@ -39,7 +39,7 @@ class Kept:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-def kept(name: str, section: Mapping[str, Any]) -> Kept:
+def kept(name: str, section: Mapping[str, Any]) -> KeptColumns:
     """Read section ``name``.
 
     Raises:
@@ -53,13 +53,13 @@ def kept(name: str, section: Mapping[str, Any]) -> Kept:
         ) from None
 
 
-def _link(section: Mapping[str, Any]) -> Kept:
+def _link(section: Mapping[str, Any]) -> KeptColumns:
     tables = section["tables"]
     columns: dict[str, set[str]] = {}
     for column in section["columns"]:
         if column["keep"]:
             columns.setdefault(column["table"], set()).add(column["name"])
-    return Kept(
+    return KeptColumns(
         frozenset(table["name"] for table in tables if table["keep"]),
         {name: frozenset(found) for name, found in columns.items()},
         tuple(table["name"] for table in tables),
@@ -76,19 +76,19 @@ def _in_words(table: Mapping[str, Any], rank: int) -> str:
     return f"rank {rank}, score {table['score']:.2f}: {found or 'no evidence'}{nothing}"
 
 
-def _vote(section: Mapping[str, Any]) -> Kept:
+def _vote(section: Mapping[str, Any]) -> KeptColumns:
     if "relevant_tables" not in section:
         raise KeyError("relevant_tables")
     tables = voted(section, named("vote", section))
-    return Kept(frozenset(tables), evidence=section.get("reasons", {}))
+    return KeptColumns(frozenset(tables), evidence=section.get("reasons", {}))
 
 
-def _collapse(section: Mapping[str, Any]) -> Kept:
+def _collapse(section: Mapping[str, Any]) -> KeptColumns:
     levels = shown_at({"shown": section["shown"]})
-    return Kept(frozenset(name for name, level in levels.items() if level != "line"))
+    return KeptColumns(frozenset(name for name, level in levels.items() if level != "line"))
 
 
-def _listed(section: Mapping[str, Any]) -> Kept:
+def _listed(section: Mapping[str, Any]) -> KeptColumns:
     """Sections that list what survives, as a list of tables or a mapping from names."""
     listed = next(
         section[key] for key in ("tables", "refined_schema", "kept", "survivors") if key in section
@@ -96,7 +96,7 @@ def _listed(section: Mapping[str, Any]) -> Kept:
     tables = dict(_entries(listed))
     whole = all(columns is None for columns in tables.values())
     columns = None if whole else {name: frozenset(found or ()) for name, found in tables.items()}
-    return Kept(frozenset(tables), columns)
+    return KeptColumns(frozenset(tables), columns)
 
 
 def _entries(listed: Any) -> Iterator[tuple[str, list[str] | None]]:

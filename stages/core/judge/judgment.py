@@ -114,14 +114,14 @@ class Rules(Protocol):
     def apply(self, question: str) -> RuleEffect: ...
 
 
-Seen: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+ValueHits: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 """By value, lower case, the tables and columns of the data that hold it."""
 
 
-class Seek(Protocol):
+class ValueSearch(Protocol):
     """Looks up words in the data (`core.judge.seeking`)."""
 
-    def __call__(self, words: Collection[str]) -> Seen: ...
+    def __call__(self, words: Collection[str]) -> ValueHits: ...
 
 
 class History(Protocol):

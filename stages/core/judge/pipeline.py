@@ -10,14 +10,14 @@ import numpy as np
 
 from stages.core.judge import explain
 from stages.core.judge.index.postings import Floats
-from stages.core.judge.judgment import History, Judgment, Rules, Seek
-from stages.core.judge.match.data_lookup import seeing
-from stages.core.judge.match.match import Match, meet
+from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
+from stages.core.judge.match.data_lookup import with_hits
+from stages.core.judge.match.match import Match, match_catalog
 from stages.core.judge.match.values import as_indexed
 from stages.core.judge.question.question import read
 from stages.core.judge.rank import scores as rank_scores
 from stages.core.judge.rank import select
-from stages.core.judge.store import calm, opened
+from stages.core.judge.store import gc_paused, open_index
 from stages.core.judge.told import told
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
-@calm()
+@gc_paused()
 @np.errstate(invalid="ignore")
 def decide(
     task: Task,
@@ -36,7 +36,7 @@ def decide(
     history: History | None,
     rules: Rules | None,
     index_dir: Path | None,
-    seek: Seek | None = None,
+    seek: ValueSearch | None = None,
     columns: bool = True,
     chosen: frozenset[str] = frozenset(),
 ) -> Judgment:
@@ -46,13 +46,13 @@ def decide(
     effect = rules.apply(task.get("question", "")) if rules and "rule" not in without else None
     wanted = chosen | frozenset(effect.add if effect else ())
     if history is not None and "co-occurrence" not in without:
-        scores = rank_scores.lifted(scores, match.index.canonical, history, wanted)
-    kept = select.keep(scores, recall, match.index.counts, told(match))
+        scores = rank_scores.boost(scores, match.index.canonical, history, wanted)
+    kept = select.select(scores, recall, match.index.counts, told(match))
     if recall < 1:
         kept = select.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
     if not without & rank_scores.GRAPH:
-        kept = select.joined(kept, scores, match.index.names, match.index.keys)
+        kept = select.add_join_tables(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
     return explained.judgment(kept, effect, columns)
 
@@ -62,14 +62,14 @@ def matched(
     tables: Sequence[Table],
     without: frozenset[str] = frozenset(),
     index_dir: Path | None = None,
-    seek: Seek | None = None,
+    seek: ValueSearch | None = None,
 ) -> Match:
     """The task's question met with the catalog."""
-    index, known = opened(tables, index_dir)
+    index, known = open_index(tables, index_dir)
     question = read(task, without)
     if seek is not None and "value" not in without:
-        index = seeing(index, seek(as_indexed(question)))
-    return meet(question, index, known, without)
+        index = with_hits(index, seek(as_indexed(question)))
+    return match_catalog(question, index, known, without)
 
 
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.judge.judgment import CHANNELS, History, Judgment, Rules, Seek
+from stages.core.judge.judgment import CHANNELS, History, Judgment, Rules, ValueSearch
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -21,7 +21,7 @@ def judge(
     history: History | None = None,
     rules: Rules | None = None,
     index_dir: Path | None = None,
-    seek: Seek | None = None,
+    seek: ValueSearch | None = None,
     columns: bool = True,
     chosen: Collection[str] = (),
 ) -> Judgment:

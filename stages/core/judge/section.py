@@ -21,7 +21,7 @@ DIGITS = 4
 Item = TypeVar("Item", RankedTable, RankedColumn)
 
 
-def as_section(found: Judgment, tables: Sequence[Table]) -> dict[str, Any]:
+def to_section(found: Judgment, tables: Sequence[Table]) -> dict[str, Any]:
     """The section without its ``meta``, after ``schemas/link.schema.json``.
 
     Args:

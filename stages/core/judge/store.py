@@ -160,7 +160,7 @@ MOST_KEPT, LEAST_COLUMNS = 4, 1500
 _kept: OrderedDict[tuple[int, ...], tuple[Sequence[Table], Index, Vocabulary]] = OrderedDict()
 
 
-def opened(tables: Sequence[Table], index_dir: Path | None) -> tuple[Index, Vocabulary]:
+def open_index(tables: Sequence[Table], index_dir: Path | None) -> tuple[Index, Vocabulary]:
     """The index of these tables, made once.
 
     In memory an index is found again by the identity of the table records, which are held with
@@ -192,7 +192,7 @@ def _read_or_built(tables: Sequence[Table], index_dir: Path | None) -> Index:
 
 
 @contextmanager
-def calm() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Put collections off until the end; where they are off already they stay off."""
     was_on = gc.isenabled()
     gc.disable()

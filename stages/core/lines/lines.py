@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass
-class Shelf:
+class CatalogLines:
     """One catalog line and its table lines, as they stand in the input."""
 
     id: str
@@ -101,7 +101,7 @@ class Shelf:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TaskInput:
     """A task line and its catalog as it stood when the task was read.
 
     Attributes:
@@ -112,7 +112,7 @@ class Asked:
     """
 
     line: Line
-    shelf: Shelf
+    shelf: CatalogLines
     tables: list[Table]
     hashes: dict[str, str]
 
@@ -205,23 +205,23 @@ def scan_first(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BadLine:
     """A line that could not be used; ``raw`` is passed on where it was JSON at all."""
 
     error: LineError
     raw: bytes | None
 
 
-Item = Asked | Shelf | Broken
-Taken = Line | Shelf | Broken
+Item = TaskInput | CatalogLines | BadLine
+Taken = Line | CatalogLines | BadLine
 
 
-class Library:
+class LineReader:
     """The catalogs seen so far; turns lines into shelves to write and tasks to work on."""
 
     def __init__(self, *, last_wins: bool = False) -> None:
         self.last_wins = last_wins
-        self.shelves: dict[str, Shelf] = {}
+        self.shelves: dict[str, CatalogLines] = {}
         self.open: str | None = None
 
     def read(self, sources: Iterable[tuple[IO[bytes], str]]) -> Iterator[Item]:
@@ -251,9 +251,9 @@ class Library:
             shelf.written = True
             yield shelf
         hashes = {"tables": shelf.tables_hash, "catalog": shelf.catalog_hash}
-        yield Asked(item, shelf, shelf.records, hashes)
+        yield TaskInput(item, shelf, shelf.records, hashes)
 
-    def _unwritten(self) -> Iterator[Shelf]:
+    def _unwritten(self) -> Iterator[CatalogLines]:
         for shelf in self.shelves.values():
             if not shelf.written:
                 shelf.written = True
@@ -272,19 +272,19 @@ class Library:
         else:
             yield from self._shelve(line)
 
-    def _broken(self, error: LineError, raw: bytes) -> Broken:
+    def _broken(self, error: LineError, raw: bytes) -> BadLine:
         """Mark the catalog that may have lost a table by this line."""
         record = error.record
         if record is None or record.get("kind") != "task":
             named = record.get("catalog") or record.get("id") if record else self.open
             if isinstance(named, str):
                 self._shelf(named).damaged = error.place
-        return Broken(error, None if record is None else raw)
+        return BadLine(error, None if record is None else raw)
 
-    def _shelf(self, key: str) -> Shelf:
-        return self.shelves.setdefault(key, Shelf(key))
+    def _shelf(self, key: str) -> CatalogLines:
+        return self.shelves.setdefault(key, CatalogLines(key))
 
-    def _shelve(self, line: Line) -> Iterator[Shelf]:
+    def _shelve(self, line: Line) -> Iterator[CatalogLines]:
         """Put a catalog or table line where it belongs; a line for a written shelf follows it."""
         is_table = line.kind == "table"
         shelf = self._shelf(line.record["catalog" if is_table else "id"])
@@ -305,7 +305,11 @@ class Library:
             shelf.line = line
         shelf.forget_derived()
         if shelf.written:
-            yield Shelf(shelf.id, tables={"": line}) if is_table else Shelf(shelf.id, line=line)
+            yield (
+                CatalogLines(shelf.id, tables={"": line})
+                if is_table
+                else CatalogLines(shelf.id, line=line)
+            )
 
 
 class Output:

@@ -170,7 +170,7 @@ def _named(meta: Mapping[str, Any]) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def seal(
+def finalize(
     found: Mapping[str, Any],
     stage: Stage,
     task: Task,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from stages.core.linking.render import Part, Sheet, table_text, whole
+from stages.core.linking.render import SchemaPart, Sheet, table_text, whole
 from stages.core.text import block, visible
 
 LEAST_TOKENS, MOST_TOKENS = 8_000, 12_000
@@ -29,7 +29,7 @@ class Batch:
         parts: Parts of groups, in order.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SchemaPart, ...]
 
     @property
     def ids(self) -> dict[str, str]:
@@ -89,14 +89,14 @@ def packed(
 
 
 def _filled(
-    parts: Sequence[Part], size: Callable[[Batch], int], base: int, least: int, most: int
+    parts: Sequence[SchemaPart], size: Callable[[Batch], int], base: int, least: int, most: int
 ) -> Iterator[tuple[Batch, int]]:
     """Greedy batches with the tokens of their prompts.
 
     Costs of parts are added up, and a whole prompt is counted only where it may be closed:
     the sum is a little more than the whole has.
     """
-    held: list[Part] = []
+    held: list[SchemaPart] = []
     tokens = base
     for part in parts:
         if held and tokens + part.cost > most:
@@ -113,12 +113,12 @@ def _filled(
         yield _measured(held, size)
 
 
-def _measured(parts: Sequence[Part], size: Callable[[Batch], int]) -> tuple[Batch, int]:
+def _measured(parts: Sequence[SchemaPart], size: Callable[[Batch], int]) -> tuple[Batch, int]:
     batch = Batch(tuple(parts))
     return batch, size(batch)
 
 
-def _parts(made: Sheet, room: int, notes: list[str]) -> Iterator[Part]:
+def _parts(made: Sheet, room: int, notes: list[str]) -> Iterator[SchemaPart]:
     """The group as one part, or as several where it alone is over the room."""
     all_of_it = whole(made)
     if all_of_it.cost <= room:
@@ -131,7 +131,7 @@ def _parts(made: Sheet, room: int, notes: list[str]) -> Iterator[Part]:
     for span in tables:
         for columns in _dealt(lines, shelf - sum(heads[i] for i in span)):
             n += 1
-            yield Part(made, span, columns)
+            yield SchemaPart(made, span, columns)
     notes.append(_split(made, n))
 
 

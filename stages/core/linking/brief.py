@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Excerpt:
     """How much of a text is shown: ``shown`` of ``total`` characters."""
 
     shown: int
@@ -32,7 +32,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Ballot:
+class VotePrompt:
     """All that a task gives a round, apart from the tables.
 
     Args:
@@ -46,8 +46,8 @@ class Ballot:
     evidence: str = ""
     knowledge: str = ""
     video: str = ""
-    knowledge_cut: Cut | None = None
-    video_cut: Cut | None = None
+    knowledge_cut: Excerpt | None = None
+    video_cut: Excerpt | None = None
 
     @property
     def instructions(self) -> str:
@@ -75,20 +75,20 @@ class Ballot:
         )
 
 
-def ballot(
+def vote_prompt(
     task: Task,
     lang: Lang,
     *,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-) -> Ballot:
+) -> VotePrompt:
     """The ballot of a task; texts are cut to so many characters, 0 showing them whole.
 
     Texts of white space alone count as missing.
     """
     knowledge, knowledge_cut = _cut_text("knowledge", task.get("knowledge", ""), knowledge_chars)
     video, video_cut = _cut_text("video", task.get("video", ""), video_chars)
-    return Ballot(
+    return VotePrompt(
         lang=lang,
         question=_cut_text("question", task.get("question", ""), 0)[0],
         evidence=_cut_text("evidence", task.get("evidence", ""), 0)[0],
@@ -151,12 +151,12 @@ def _fill(costs: Sequence[int], capacity: int) -> list[range]:
     return [range(start, end) for start, end in pairwise([*starts, len(costs)]) if start < end]
 
 
-def _cut_text(kind: str, text: str, limit: int) -> tuple[str, Cut | None]:
+def _cut_text(kind: str, text: str, limit: int) -> tuple[str, Excerpt | None]:
     """The text, or its beginning, as a data block."""
     whole = text.strip()
     if not whole:
         return "", None
-    cut = Cut(limit, len(whole)) if 0 < limit < len(whole) else None
+    cut = Excerpt(limit, len(whole)) if 0 < limit < len(whole) else None
     return block(kind, safe_lines(whole[:limit] if cut else whole)), cut
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from stages.core.records import Column, Field, Table
 
-Unit: TypeAlias = tuple[str, str]
+ColumnRef: TypeAlias = tuple[str, str]
 """Canonical table name, and the name of a column or the dotted path of a field."""
 
 
-def units(table: Table) -> dict[str, Column | Field]:
+def column_refs(table: Table) -> dict[str, Column | Field]:
     """The candidate columns of a table by name, in its own order."""
     return dict(pair for column in table["columns"] for pair in _of_column(column))
 
@@ -39,9 +39,9 @@ def column_of(table: Table) -> dict[str, str]:
     return {name: column["name"] for column in table["columns"] for name, _ in _of_column(column)}
 
 
-def every(tables: Sequence[Table]) -> list[Unit]:
+def every(tables: Sequence[Table]) -> list[ColumnRef]:
     """All candidate columns of the tables, in their order."""
-    return [(table["name"], name) for table in tables for name in units(table)]
+    return [(table["name"], name) for table in tables for name in column_refs(table)]
 
 
 def folded(table: Table, kept: Collection[str]) -> list[str]:
@@ -109,6 +109,6 @@ def grouped(tables: Sequence[Table]) -> list[Group]:
     """
     alike: dict[tuple[str, ...], list[Table]] = defaultdict(list)
     for table in sorted(tables, key=lambda table: table["name"]):
-        names = tuple(sorted(units(table)))
+        names = tuple(sorted(column_refs(table)))
         alike[names or ("", table["name"])].append(table)
-    return [Group(tuple(found), tuple(units(found[0]))) for found in alike.values()]
+    return [Group(tuple(found), tuple(column_refs(found[0]))) for found in alike.values()]

@@ -29,7 +29,7 @@ class Standing:
         return self.tables.get(name, RankedTable(name, 0.0, False))
 
 
-def standing(task: Task, tables: Sequence[Table]) -> Standing:
+def judgment_for(task: Task, tables: Sequence[Table]) -> Standing:
     """The judgment that stands on the task, or else one that is made now."""
     link = section(task, "link")
     if link is None:

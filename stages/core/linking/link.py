@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core import prompts
 from stages.core.lang import Lang
-from stages.core.linking.brief import Ballot, ballot, split
+from stages.core.linking.brief import VotePrompt, split, vote_prompt
 from stages.core.linking.render import preview
 from stages.core.names import Names
 from stages.core.records import Column, Table, Task
@@ -53,7 +53,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Batch:
+class ChoiceBatch:
     """The tables of one call, in rank order, and the call's user message."""
 
     tables: tuple[str, ...]
@@ -82,7 +82,7 @@ def prompt_hash(lang: Lang) -> str:
     return prompts.combined_hash(*(prompts.load("link", role, lang) for role in ("system", "user")))
 
 
-def requests(batches: Sequence[Batch], lang: Lang) -> list[Request]:
+def requests(batches: Sequence[ChoiceBatch], lang: Lang) -> list[Request]:
     """One request a batch."""
     from stages.core.model import Request
 
@@ -107,7 +107,7 @@ def batched(
     lang: Lang,
     *,
     tokens: int = BATCH_TOKENS,
-) -> list[Batch]:
+) -> list[ChoiceBatch]:
     """What recall found, packed into messages that stay within ``tokens``.
 
     A table that alone is over the limit is shown with its best-ranked columns only.
@@ -121,14 +121,14 @@ def batched(
     """
     from stages.core.tokens import count
 
-    paper = ballot(task, lang)
+    paper = vote_prompt(task, lang)
     room = max(tokens - count(_message(paper, [])), tokens // 4)
     by_name = {table["name"]: table for table in tables}
     names = [ranked.name for ranked in _pool(judgment) if ranked.name in by_name]
     blocks = [_fitting(by_name[name], judgment, lang, room) for name in names]
     costs = [count(block) + 1 for block in blocks]
     return [
-        Batch(tuple(names[i] for i in span), _message(paper, [blocks[i] for i in span]))
+        ChoiceBatch(tuple(names[i] for i in span), _message(paper, [blocks[i] for i in span]))
         for span in split(costs, room)
     ]
 
@@ -144,7 +144,7 @@ def _pool(judgment: Judgment) -> list[RankedTable]:
     return [t for t in found if t.keep or t.name in others]
 
 
-def _message(paper: Ballot, blocks: Sequence[str]) -> str:
+def _message(paper: VotePrompt, blocks: Sequence[str]) -> str:
     from stages.core.text import block
 
     return prompts.load("link", "user", paper.lang).render(
@@ -185,7 +185,7 @@ def _narrow(table: Table, ranks: Mapping[str, int], n: int) -> Table:
     return {**table, "columns": columns, "sample": sample}
 
 
-def understood(reply: Mapping[str, Any], batch: Batch, tables: Sequence[Table]) -> Choice:
+def parse_choice(reply: Mapping[str, Any], batch: ChoiceBatch, tables: Sequence[Table]) -> Choice:
     """What a reply chose, its names resolved without regard to case, quotes and schema.
 
     Args:

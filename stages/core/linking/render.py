@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from stages.core import text
 from stages.core.lang import Lang
-from stages.core.linking.column_refs import Group, column_of, units
+from stages.core.linking.column_refs import Group, column_of, column_refs
 from stages.core.records import Column, Table
 from stages.core.text import cell, visible
 
@@ -158,7 +158,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Part:
+class SchemaPart:
     """What one batch shows of a group: some of its tables with some of its columns.
 
     Args:
@@ -191,19 +191,19 @@ class Part:
 def sheet(group: Group, lang: Lang) -> Sheet:
     """The text of a group."""
     first = group.tables[0]
-    columns = units(first)
+    columns = column_refs(first)
     words, keys = _WORDS[lang], _keys(first)
     lines = [_column(name, column, keys, words) for name, column in columns.items()]
     heads = tuple(_head(table, words) for table in group.tables)
     return Sheet(group, lang, heads, tuple(lines), _differences(group, list(columns)))
 
 
-def whole(made: Sheet) -> Part:
+def whole(made: Sheet) -> SchemaPart:
     """All of a group."""
-    return Part(made, range(len(made.heads)), range(len(made.lines)))
+    return SchemaPart(made, range(len(made.heads)), range(len(made.lines)))
 
 
-def table_text(part: Part, ids: Mapping[str, str], group_id: str) -> str:
+def table_text(part: SchemaPart, ids: Mapping[str, str], group_id: str) -> str:
     """The text of a part, without a line break at its end.
 
     Args:
@@ -226,7 +226,7 @@ def table_text(part: Part, ids: Mapping[str, str], group_id: str) -> str:
 
 
 def _in(
-    part: Part, place: int, ids: Mapping[str, str], more: str
+    part: SchemaPart, place: int, ids: Mapping[str, str], more: str
 ) -> Iterable[tuple[str, list[str]]]:
     """Differences of one column that concern the part's tables, with their ids."""
     for what, tables in part.sheet.differs[place].items():
@@ -286,9 +286,9 @@ def _column(
 def _differences(group: Group, columns: Sequence[str]) -> tuple[Mapping[str, tuple[int, ...]], ...]:
     """For each column, types and descriptions that are not the first table's, and where."""
     found: list[dict[str, list[int]]] = [defaultdict(list) for _ in columns]
-    first = units(group.tables[0])
+    first = column_refs(group.tables[0])
     for place, table in enumerate(group.tables[1:], start=1):
-        own = units(table)
+        own = column_refs(table)
         for at, name in enumerate(columns):
             for what in _otherwise(first[name], own[name]):
                 found[at][what].append(place)

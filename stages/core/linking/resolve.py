@@ -21,7 +21,7 @@ SHOWN = 200
 _QUOTES = str.maketrans("", "", '"`[]')
 
 
-class Resolver:
+class ReplyNames:
     """Finds the tables and columns of one catalog.
 
     Args:

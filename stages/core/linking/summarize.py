@@ -18,9 +18,9 @@ from stages.core.lang import Lang
 from stages.core.lines.readers import listed
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
-from stages.core.linking.judgment import Standing, standing
+from stages.core.linking.judgment import Standing, judgment_for
 from stages.core.linking.plan import phrases
-from stages.core.linking.prune.replies import Reader
+from stages.core.linking.prune.replies import ReplyReader
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
 from stages.core.text import block, safe_lines, visible
@@ -86,7 +86,7 @@ def semantics(
     """
     from stages.core.judge.index.keys import key_graph
 
-    found, graph = standing(task, tables), key_graph(candidates)
+    found, graph = judgment_for(task, tables), key_graph(candidates)
     asked = _Asked(task.get("question", ""), lang)
     roles: dict[str, tuple[str, ...]] = {}
     for table in candidates:
@@ -304,7 +304,7 @@ async def ask(
     batches, split = packed(sheets, size, least=most, most=most)
     answers = await ask_together(model, [_request(paper, batch) for batch in batches], timeout)
     read = [
-        _read(Reader(batch), answer)
+        _read(ReplyReader(batch), answer)
         for batch, answer in zip(batches, answers, strict=True)
         if not isinstance(answer, ModelError)
     ]
@@ -333,7 +333,7 @@ def _asked(paper: Brief, system: str, user: str, **values: Any) -> Request:
     return Request(messages=messages, schema=REPLY_SCHEMA, name="query_semantics")
 
 
-def _read(reader: Reader, answer: Reply) -> Semantics:
+def _read(reader: ReplyReader, answer: Reply) -> Semantics:
     """What one reply says; of several words on one table the last counts."""
     functions: dict[str, str] = {}
     roles: dict[str, tuple[str, ...]] = {}

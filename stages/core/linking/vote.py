@@ -60,7 +60,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """What all rounds together say about one table.
 
     Args:
@@ -95,7 +95,7 @@ def clean(reply: Mapping[str, Any], valid: Collection[str]) -> dict[str, Verdict
     }
 
 
-def decide(rounds: Sequence[Round], table: str, lang: Lang) -> Outcome:
+def decide(rounds: Sequence[Round], table: str, lang: Lang) -> TableOutcome:
     """The outcome for one table by majority, ties kept (first seed, 4.4).
 
     >>> decide([{"a": Verdict(True, "x")}, {"a": Verdict(False, "y")}, {}], "a", "en")
@@ -106,18 +106,18 @@ def decide(rounds: Sequence[Round], table: str, lang: Lang) -> Outcome:
         return unvoted(lang)
     yes = sum(verdict.relevant for verdict in verdicts)
     relevant = yes * 2 >= len(verdicts)
-    return Outcome(relevant, f"{yes}/{len(verdicts)}", _reason(verdicts, relevant))
+    return TableOutcome(relevant, f"{yes}/{len(verdicts)}", _reason(verdicts, relevant))
 
 
-def unvoted(lang: Lang, reason: str = "") -> Outcome:
+def unvoted(lang: Lang, reason: str = "") -> TableOutcome:
     """The outcome for a table without votes: kept, since silence never drops a table."""
-    return Outcome(True, UNVOTED_TALLY[lang], reason or UNVOTED_REASON[lang])
+    return TableOutcome(True, UNVOTED_TALLY[lang], reason or UNVOTED_REASON[lang])
 
 
 def result(
     task_id: str,
     tables: Sequence[Table],
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, TableOutcome],
     *,
     rounds_ok: int,
     error: str = "",
@@ -184,7 +184,7 @@ FINAL = (NotCached, NotSent)
 
 
 @dataclass(frozen=True)
-class Poll:
+class Rounds:
     """What came of the rounds.
 
     Args:
@@ -199,9 +199,9 @@ class Poll:
     error: str = ""
 
 
-async def poll(
+async def sample_rounds(
     model: Model, request: Request, *, rounds: int = ROUNDS, timeout: float | None = ROUND_SECONDS
-) -> Poll:
+) -> Rounds:
     """Ask until ``rounds`` replies are there, or the batches are used up.
 
     Args:
@@ -234,7 +234,7 @@ async def poll(
             else:
                 replies[sample] = answer.data
     error = str(failures[min(failures)]) if failures else ""
-    return Poll(tuple(replies[sample] for sample in sorted(replies)), batches, error)
+    return Rounds(tuple(replies[sample] for sample in sorted(replies)), batches, error)
 
 
 def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:

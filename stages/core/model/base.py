@@ -10,7 +10,7 @@ from stages.core.model.request import Reply, Request
 from stages.core.model.usage import Caller, Usage
 
 
-class Asker(ABC):
+class BaseClient(ABC):
     """What `Client`, `DryRun` and `DumpPrompt` have in common.
 
     Attributes:
@@ -52,7 +52,7 @@ class TaskModel:
         usage: What this task asked.
     """
 
-    def __init__(self, owner: Asker, caller: Caller) -> None:
+    def __init__(self, owner: BaseClient, caller: Caller) -> None:
         self.name = owner.name
         self.usage = Usage()
         self._owner, self._caller = owner, caller

@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS replies (
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """One kept reply.
 
     Args:
@@ -65,7 +65,7 @@ class Entry:
         return orjson.dumps(line, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
-class Store(Protocol):
+class ReplyStore(Protocol):
     """Where replies are kept."""
 
     shared: bool
@@ -155,7 +155,7 @@ class Cache:
             raise DataError(f"a reply cannot be kept: {error}", place=str(self.path)) from None
         return kept or reply
 
-    def entries(self, prefix: str = "") -> Iterator[Entry]:
+    def entries(self, prefix: str = "") -> Iterator[CacheEntry]:
         """All kept replies whose key begins so, in the order of their keys."""
         start = whole_prefix(prefix)
         with self._damage():
@@ -164,7 +164,7 @@ class Cache:
                 (start, f"{start}\x7f"),
             )
             for key, created, request, reply in rows:
-                yield Entry(key, created, orjson.loads(request), orjson.loads(reply))
+                yield CacheEntry(key, created, orjson.loads(request), orjson.loads(reply))
 
     def mean_out(self, name: str) -> int | None:
         """Reply tokens that replies to schema ``name`` have on average; None where none is kept."""
@@ -218,7 +218,7 @@ class Exported:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, CacheEntry] = {}
         self._replies: dict[str, Reply] = {}
         try:
             lines = path.read_bytes().splitlines()
@@ -235,7 +235,9 @@ class Exported:
             found = orjson.loads(line)
             reply = _unpacked(found["reply"])
             # The key is made from the request as it stands, so that a line may be mended by hand.
-            entry = Entry(key_of(found["request"], None), 0.0, found["request"], found["reply"])
+            entry = CacheEntry(
+                key_of(found["request"], None), 0.0, found["request"], found["reply"]
+            )
         except (orjson.JSONDecodeError, TypeError, KeyError):
             reply = None
         if reply is None:
@@ -244,7 +246,7 @@ class Exported:
         self._replies.setdefault(entry.key, reply)
         self._entries.setdefault(entry.key, entry)
 
-    def entries(self, prefix: str = "") -> Iterator[Entry]:
+    def entries(self, prefix: str = "") -> Iterator[CacheEntry]:
         """All entries whose key begins so, in the order of their keys."""
         start = whole_prefix(prefix)
         return (entry for key, entry in sorted(self._entries.items()) if key.startswith(start))

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from stages.core.model.cache import PREFIX, Entry
+from stages.core.model.cache import PREFIX, CacheEntry
 from stages.core.model.usage import Usage
 from stages.core.text import safe_lines, visible
 
@@ -48,7 +48,7 @@ def age(created: float, now: float) -> str:
     return f"{seconds:.0f}s"
 
 
-def row(entry: Entry, now: float) -> str:
+def row(entry: CacheEntry, now: float) -> str:
     """One line of ``ls``: key, age, tokens, model, schema, sample, the task's question."""
     request, reply = entry.request, entry.reply
     tokens = f"{reply['tokens_in']}+{reply['tokens_out']}"
@@ -65,7 +65,7 @@ def _question(messages: Iterable[Mapping[str, Any]]) -> str:
     return found["text"] if found else next(iter(spoken), "")
 
 
-def whole_text(entry: Entry) -> str:
+def whole_text(entry: CacheEntry) -> str:
     """One entry in full: what was asked, the settings, what came back."""
     request, reply = entry.request, entry.reply
     parts = [f"=== {entry.key}\n"]
@@ -88,7 +88,7 @@ def whole_text(entry: Entry) -> str:
     return "".join(parts)
 
 
-def statistics(entries: Iterable[Entry], size: int) -> str:
+def statistics(entries: Iterable[CacheEntry], size: int) -> str:
     """How much is kept: one line a model, and one for all."""
     models: dict[str, Usage] = defaultdict(Usage)
     for entry in entries:

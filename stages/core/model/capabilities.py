@@ -13,7 +13,7 @@ FEWEST_FORMS = 4
 each mode after the first, and one without a system message."""
 
 
-class Form(NamedTuple):
+class CallForm(NamedTuple):
     """How a call is made: how its reply is held to the schema, and what goes with it."""
 
     mode: Mode
@@ -22,7 +22,7 @@ class Form(NamedTuple):
 
 
 @dataclass
-class Settled:
+class Capabilities:
     """What the provider takes, learnt by trying.
 
     While nothing the model said has been of use, calls beyond the first of each request are
@@ -56,11 +56,11 @@ class Settled:
         return self.unsure
 
     @property
-    def form(self) -> Form:
+    def form(self) -> CallForm:
         """How a call is to be made now."""
-        return Form(self.mode, self.system, self.temperature)
+        return CallForm(self.mode, self.system, self.temperature)
 
-    def takes(self, form: Form, *, held: bool) -> None:
+    def takes(self, form: CallForm, *, held: bool) -> None:
         """A call in this form came through; one that is ``held`` to a schema proves its mode."""
         self.unsure = False
         if held:

@@ -11,19 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 from stages.core.errors import DataError, ModelError, NotCached
-from stages.core.model.base import Asker
-from stages.core.model.cache import Store, open_store
-from stages.core.model.capabilities import Settled
+from stages.core.model.base import BaseClient
+from stages.core.model.cache import ReplyStore, open_store
+from stages.core.model.capabilities import Capabilities
 from stages.core.model.conversation import Conversation
 from stages.core.model.options import ModelOptions
-from stages.core.model.request import Reply, Request, Wire, key_of, whole
-from stages.core.model.sender import Asking, Circuit, Refusals, Sender
+from stages.core.model.request import Reply, Request, Transport, key_of, whole
+from stages.core.model.sender import Asking, Circuit, NegativeCache, Sender
 from stages.core.model.structured import checker
 from stages.core.model.transport import litellm, openai
 from stages.core.model.usage import Caller, CallLog, price
 
 
-class Turns:
+class SingleFlight:
     """Lets one at a time ask the same thing; the next finds the answer in the cache."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Turns:
                 del self._waiting[key], self._locks[key]
 
 
-class Client(Asker):
+class Client(BaseClient):
     """A model behind its cache, its limit on calls at once, its retries and its circuit.
 
     Args:
@@ -65,27 +65,27 @@ class Client(Asker):
         self,
         options: ModelOptions,
         *,
-        wire: Wire | None = None,
+        wire: Transport | None = None,
         limit: asyncio.Semaphore | None = None,
     ) -> None:
         super().__init__(options.model)
         self.options = options
         # Calls in flight together fail together, of one cause: that is no row yet.
         self.circuit = Circuit(max(options.circuit, options.concurrency))
-        self._store: Store | None = open_store(options.cache)
+        self._store: ReplyStore | None = open_store(options.cache)
         self._limit = limit or asyncio.Semaphore(options.concurrency)
-        self._turns = Turns()
+        self._turns = SingleFlight()
         self._log = CallLog(options.log)
         carrier = wire or (
             openai.Direct(options) if openai.serves(options) else litellm.Litellm(options)
         )
         self._sender = Sender(carrier, options, self.circuit, self.usage, self._log)
-        self._settled: Settled | None = None
+        self._settled: Capabilities | None = None
         self._began = time.monotonic()
         self.unkept = ""
         self.missing: list[str] = []
         self._failed: set[str] = set()
-        self._refusals = Refusals()
+        self._refusals = NegativeCache()
 
     async def ask_for(self, request: Request, *, timeout: float | None, caller: Caller) -> Reply:
         """The reply to a request: the kept one, else a new one, which is kept as it comes."""
@@ -113,7 +113,7 @@ class Client(Asker):
         return self._store is not None and not self._store.shared
 
     async def _through(
-        self, store: Store, request: Request, kept: dict[str, Any], asking: Asking
+        self, store: ReplyStore, request: Request, kept: dict[str, Any], asking: Asking
     ) -> Reply:
         """The kept reply, or a new one, which is kept before anything else is waited for."""
         found = self._found(store, request, asking)
@@ -135,7 +135,7 @@ class Client(Asker):
                 self.unkept = str(problem)
                 return reply
 
-    def _found(self, store: Store, request: Request, asking: Asking) -> Reply | None:
+    def _found(self, store: ReplyStore, request: Request, asking: Asking) -> Reply | None:
         """The kept reply, where it still fits its schema: a file may have been edited."""
         reply = store.get(asking.key)
         if reply is None or (request.schema is not None and checker(request.schema)(reply.data)):
@@ -151,7 +151,7 @@ class Client(Asker):
             self._check(request, asking)
             await self._sender.wire.ready()
             if self._settled is None:
-                self._settled = Settled(self._sender.wire.modes[0])
+                self._settled = Capabilities(self._sender.wire.modes[0])
             talk = Conversation(
                 self._sender, self.options, self._settled, request, asking,
                 check=lambda: self._check(request, asking),

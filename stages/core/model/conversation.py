@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from stages.core.errors import ModelError, ReplyCut, ReplyFiltered, ReplyInvalid
 from stages.core.model import structured
-from stages.core.model.capabilities import FEWEST_FORMS, Form, Settled
+from stages.core.model.capabilities import FEWEST_FORMS, CallForm, Capabilities
 from stages.core.model.options import ModelOptions
-from stages.core.model.request import Answer, Failure, Mode, Reply, Request
+from stages.core.model.request import Failure, Mode, ModelAnswer, Reply, Request
 from stages.core.model.sender import Asking, Sender, Sent
 from stages.core.model.structured import Shape, checker
 from stages.core.model.usage import total
@@ -23,7 +23,7 @@ Read: TypeAlias = tuple[Sent, Any, structured.Unreadable | None]
 """An answer, what it holds, and why it cannot be read; None where it can."""
 
 
-def read(answer: Answer, request: Request) -> Any:
+def read(answer: ModelAnswer, request: Request) -> Any:
     """What an answer holds, wherever it stands: in calls of tools, the text, the thought.
 
     A thought counts where the text has no value at all, and was not cut.
@@ -68,12 +68,12 @@ class Conversation:
 
     sender: Sender
     options: ModelOptions
-    settled: Settled
+    settled: Capabilities
     request: Request
     asking: Asking
     check: Callable[[], None]
-    refused: dict[Form, Failure] = field(default_factory=dict)
-    answers: list[Answer] = field(default_factory=list)
+    refused: dict[CallForm, Failure] = field(default_factory=dict)
+    answers: list[ModelAnswer] = field(default_factory=list)
 
     async def reply(self) -> Reply:
         """The reply that fits.
@@ -198,7 +198,7 @@ class Conversation:
         return None
 
     def _call(
-        self, form: Form, said: list[dict[str, str]] | None, limit: Mapping[str, int]
+        self, form: CallForm, said: list[dict[str, str]] | None, limit: Mapping[str, int]
     ) -> tuple[list[dict[str, str]], dict[str, Any], dict[str, Any]]:
         """Messages, settings, and parameters that hold the reply to its schema."""
         mode: Mode = form.mode if self.request.schema is not None else "text"
@@ -211,7 +211,9 @@ class Conversation:
         )
         return messages, settings, structured.form(self.request, mode)
 
-    def _turn(self, form: Form, messages: list[dict[str, str]], settings: dict[str, Any]) -> None:
+    def _turn(
+        self, form: CallForm, messages: list[dict[str, str]], settings: dict[str, Any]
+    ) -> None:
         """Settle the form that comes after a refused one, unless another request has.
 
         Raises:

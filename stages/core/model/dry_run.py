@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from stages.core.errors import NotSent
-from stages.core.model.base import Asker
-from stages.core.model.cache import Cache, Exported, Store, open_store
+from stages.core.model.base import BaseClient
+from stages.core.model.cache import Cache, Exported, ReplyStore, open_store
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Reply, Request, key_of, whole
 from stages.core.model.structured import checker
@@ -98,7 +98,7 @@ def tokens_in(request: Request) -> int:
     return said + (count(orjson.dumps(request.schema).decode()) if request.schema else 0)
 
 
-class Dry(Asker):
+class Dry(BaseClient):
     """Answers from the cache, else with placeholders."""
 
     def __init__(self, options: ModelOptions) -> None:
@@ -131,7 +131,7 @@ class Dry(Asker):
             self.store.close()
 
 
-def _existing(options: ModelOptions) -> Store | None:
+def _existing(options: ModelOptions) -> ReplyStore | None:
     """The store where there is one: a dry run makes no folder."""
     return open_store(options.cache) if options.cache and options.cache.exists() else None
 
@@ -148,7 +148,7 @@ def _placeheld(request: Request) -> Reply:
 
 
 @dataclass
-class Tally:
+class CallTally:
     """What a stage would ask."""
 
     calls: int = 0
@@ -163,7 +163,7 @@ class DryRun(Dry):
 
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options)
-        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._tallies: dict[str, CallTally] = defaultdict(CallTally)
         self._lengths: dict[str, int | None] = {}
         self._prompts: dict[tuple[Any, ...], int] = {}
 
@@ -195,11 +195,11 @@ class DryRun(Dry):
             self._lengths[request.name] = known
         return self._lengths[request.name] or max(_guess(request), round(sent * SHARE_OUT))
 
-    def totals(self) -> Tally:
+    def totals(self) -> CallTally:
         """The sum over all stages."""
-        found = Tally()
+        found = CallTally()
         for tally in self._tallies.values():
-            found = Tally(
+            found = CallTally(
                 found.calls + tally.calls,
                 found.cached + tally.cached,
                 found.tokens_in + tally.tokens_in,

@@ -14,7 +14,7 @@ import click
 import orjson
 
 from stages.core.errors import UsageError
-from stages.core.params import Real
+from stages.core.params import FiniteFloatRange
 from stages.core.paths import reply_cache
 from stages.core.text import visible
 
@@ -216,7 +216,7 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
         help="An OpenAI-compatible server, such as vLLM or llama.cpp; --model openai/NAME or NAME.",
     ),
     click.Option(
-        ["--timeout"], type=Real(min=0, min_open=True), metavar="SECONDS",
+        ["--timeout"], type=FiniteFloatRange(min=0, min_open=True), metavar="SECONDS",
         help="Seconds for one call, from its sending.  [default: the stage's own]",
     ),
     click.Option(
@@ -228,7 +228,7 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
         metavar="N", help="Times to send a call again after a failure that may pass.",
     ),
     click.Option(
-        ["--temperature"], type=Real(min=0), metavar="T",
+        ["--temperature"], type=FiniteFloatRange(min=0), metavar="T",
         help="Temperature of the model.  [default: the stage's own]",
     ),
     click.Option(

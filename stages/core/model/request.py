@@ -49,7 +49,7 @@ TOO_LONG = re.compile(
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """One answer of a provider.
 
     Args:
@@ -162,7 +162,7 @@ class Failure(Exception):
         return self.status is not None and 400 <= self.status < 500 and not self.passing
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     """What carries one call to a provider."""
 
     @property
@@ -180,7 +180,7 @@ class Wire(Protocol):
         settings: Mapping[str, Any],
         form: Mapping[str, Any],
         timeout: float,
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Send one call.
 
         Args:

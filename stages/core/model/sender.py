@@ -12,11 +12,11 @@ from typing import Any
 
 from stages.core.errors import CallFailed, CallTimeout, ModelError, Unreachable
 from stages.core.model.options import RETRIES, ModelOptions
-from stages.core.model.request import Answer, Failure, Request, Wire
+from stages.core.model.request import Failure, ModelAnswer, Request, Transport
 from stages.core.model.usage import Caller, CallLog, Usage
 
 
-class Refusals:
+class NegativeCache:
     """Requests whose refusal is certain to repeat: refused as they are, and never answered.
 
     Samples of one request go out as the same call. One that was answered even once, by
@@ -176,7 +176,7 @@ class Sent:
         seconds: From sending to answer.
     """
 
-    answer: Answer
+    answer: ModelAnswer
     attempt: int
     seconds: float
 
@@ -185,7 +185,7 @@ class Sender:
     """Sends calls, with retries, over one wire."""
 
     def __init__(
-        self, wire: Wire, options: ModelOptions, circuit: Circuit, usage: Usage, log: CallLog
+        self, wire: Transport, options: ModelOptions, circuit: Circuit, usage: Usage, log: CallLog
     ) -> None:
         self.wire, self.circuit = wire, circuit
         self._options, self._usage, self._log = options, usage, log

@@ -12,16 +12,16 @@ from typing import Any, cast
 
 from stages.core import diagnostics
 from stages.core.errors import NotCached, Unreachable
-from stages.core.lines.lines import Asked, Broken, Item, Output, Shelf
+from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput
 from stages.core.model import from_options
 from stages.core.runtime.runner import Plan, call, failed, finish, passed, prepared, totals
 
 LINES_READ_AHEAD = 64
 
-Head = Shelf | Broken | asyncio.Task[bytes]
+Head = CatalogLines | BadLine | asyncio.Task[bytes]
 
 
-class SideBySide:
+class AsyncRunner:
     """Works on up to ``ahead`` tasks at once; a finished one is written when its turn comes.
 
     Where the run is cancelled or fails, every task that had come to its end is written
@@ -56,13 +56,15 @@ class SideBySide:
         try:
             async for item in threaded(items):
                 await self.places.acquire()
-                started = asyncio.create_task(self._one(item)) if isinstance(item, Asked) else item
+                started = (
+                    asyncio.create_task(self._one(item)) if isinstance(item, TaskInput) else item
+                )
                 self.heads.put_nowait(started)
         except Exception as error:
             self.heads.put_nowait(error)
         self.heads.put_nowait(None)
 
-    async def _one(self, asked: Asked) -> bytes:
+    async def _one(self, asked: TaskInput) -> bytes:
         plan = self.plan
         try:
             ready = prepared(plan, asked)
@@ -98,7 +100,7 @@ class SideBySide:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for head in heads:
-            if isinstance(head, Shelf):
+            if isinstance(head, CatalogLines):
                 passed(head, self.out)
             elif isinstance(head, asyncio.Task) and head in ended and head.exception() is None:
                 self.out.write(head.result())
@@ -169,7 +171,7 @@ async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) ->
         asyncio.create_task(_show(plan)) if diagnostics.shows_progress() and not plan.dry else None
     )
     try:
-        await SideBySide(plan, out, ahead).run(items)
+        await AsyncRunner(plan, out, ahead).run(items)
     finally:
         if shown is not None:
             shown.cancel()

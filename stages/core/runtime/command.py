@@ -16,7 +16,7 @@ from stages.core import diagnostics
 from stages.core.errors import UsageError
 from stages.core.lines import schema
 from stages.core.lines.io import inputs, output
-from stages.core.lines.lines import Library, Output
+from stages.core.lines.lines import LineReader, Output
 from stages.core.runtime.runner import Plan, run_now
 from stages.core.runtime.stage import Stage
 
@@ -122,7 +122,9 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
             _with_model(plan, common, out)
         else:
             plan.options = {**plan.options, **_model_keywords(stage, common)}
-            run_now(plan, Library(last_wins=common["last_wins"]).read(inputs(common["files"])), out)
+            run_now(
+                plan, LineReader(last_wins=common["last_wins"]).read(inputs(common["files"])), out
+            )
         if not plan.tasks and not diagnostics.exit_code():
             diagnostics.note("no task came in")
     diagnostics.finish()
@@ -191,5 +193,5 @@ def _with_model(plan: Plan, common: Mapping[str, Any], out: Output) -> None:
     from stages.core.runtime.async_runner import ask_all
 
     plan.options = {**plan.options, **_model_keywords(plan.stage, common)}
-    items = Library(last_wins=common["last_wins"]).read(inputs(common["files"]))
+    items = LineReader(last_wins=common["last_wins"]).read(inputs(common["files"]))
     ask_all(plan, items, out, common)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stages.core.records import Catalog, Table
 
 
-class Noting(Output):
+class RecordingOutput(Output):
     """An output that takes note of the tasks that pass, with their catalogs and tables."""
 
     def __init__(self, out: Output) -> None:
@@ -69,7 +69,7 @@ def reporting(
         if stage.report is None or not path or common.get("dry_run") or common.get("dump_prompt"):
             yield out
             return
-        noting = Noting(out)
+        noting = RecordingOutput(out)
         yield noting
     with replacing(Path(path)) as stream:
         stream.write(stage.report.make(noting.reported))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from stages.core import diagnostics
 from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
-from stages.core.lines.lines import Asked, Broken, Item, Output, Shelf, dump
+from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
 from stages.core.lines.readers import conflicts
-from stages.core.lines.sections import Check, seal, section, with_section
+from stages.core.lines.sections import Check, finalize, section, with_section
 from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
@@ -52,7 +52,7 @@ class Plan:
     unnamed: bool = False
     stale_ok: bool = False
     client: Client | None = None
-    database: Callable[[Asked], Any] | None = None
+    database: Callable[[TaskInput], Any] | None = None
     dry: bool = False
     told: str = ""
     tasks: int = 0
@@ -63,7 +63,7 @@ class Plan:
     counts: tuple[int, ...] = ()
 
 
-def chosen(plan: Plan, asked: Asked) -> bool:
+def chosen(plan: Plan, asked: TaskInput) -> bool:
     """Whether the stage works on this task, or passes it through as it is."""
     task = asked.task
     plan.tasks += 1
@@ -80,7 +80,7 @@ def chosen(plan: Plan, asked: Asked) -> bool:
     return True
 
 
-def unusable(plan: Plan, asked: Asked) -> str:
+def unusable(plan: Plan, asked: TaskInput) -> str:
     """Why no stage can do anything for the task; empty where it can."""
     if "question" in plan.stage.inputs and not asked.task.get("question", "").strip():
         return "the task has no question"
@@ -89,7 +89,7 @@ def unusable(plan: Plan, asked: Asked) -> str:
     return ""
 
 
-def refuse(plan: Plan, asked: Asked, message: str) -> bytes:
+def refuse(plan: Plan, asked: TaskInput, message: str) -> bytes:
     """The task line with the top-level error that every later stage leaves alone."""
     hint = "rescan it with `winnow scan`"
     diagnostics.error(DataError(message, place=_place(asked), hint=hint))
@@ -97,7 +97,7 @@ def refuse(plan: Plan, asked: Asked, message: str) -> bytes:
     return dump({**record, "error": {"stage": plan.stage.name, "message": message}})
 
 
-def prepared(plan: Plan, asked: Asked) -> bytes | None:
+def prepared(plan: Plan, asked: TaskInput) -> bytes | None:
     """The line to write where the stage need not run; None where it has to.
 
     Raises:
@@ -127,7 +127,7 @@ def prepared(plan: Plan, asked: Asked) -> bytes | None:
     return None
 
 
-def _say_conflicts(stage: Stage, asked: Asked) -> None:
+def _say_conflicts(stage: Stage, asked: TaskInput) -> None:
     """Warn of what a section that the stage reads says in two ways."""
     for name in (*stage.needs, *stage.needs_any, *stage.uses):
         found = section(asked.task, name)
@@ -135,13 +135,13 @@ def _say_conflicts(stage: Stage, asked: Asked) -> None:
             diagnostics.warn(_told(text, asked))
 
 
-def _told(text: str, asked: Asked) -> WinnowError:
+def _told(text: str, asked: TaskInput) -> WinnowError:
     """A note as a warning on the task; what stands before its semicolon is its kind."""
     what, _, hint = text.partition("; ")
     return WinnowError(what, place=_place(asked), hint=hint)
 
 
-def _not_by_another(plan: Plan, asked: Asked) -> None:
+def _not_by_another(plan: Plan, asked: TaskInput) -> None:
     """A task that a model failed on is not made by the built-in judge because nobody named one.
 
     Raises:
@@ -156,7 +156,7 @@ def _not_by_another(plan: Plan, asked: Asked) -> None:
         )
 
 
-def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
+def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Any:
     """What the stage's function returns: a section, or an awaitable of one."""
     wanted: dict[str, Any] = {}
     if "catalog" in plan.stage.wants:
@@ -173,17 +173,19 @@ def call(plan: Plan, asked: Asked, model: TaskModel | None) -> Any:
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
 
 
-def _progress(plan: Plan, asked: Asked, done: int, total: int | None, what: str) -> None:
+def _progress(plan: Plan, asked: TaskInput, done: int, total: int | None, what: str) -> None:
     if plan.client is not None:  # `asking` shows it beside the requests
         plan.told = f"{done}{f'/{total}' if total else ''} {what}"
         return
     diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")
 
 
-def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel | None) -> bytes:
+def finish(
+    plan: Plan, asked: TaskInput, found: Mapping[str, Any], model: TaskModel | None
+) -> bytes:
     """The task line with its new section."""
     usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
-    done = seal(found, plan.stage, asked.task, asked.hashes, usage)
+    done = finalize(found, plan.stage, asked.task, asked.hashes, usage)
     if done.get("error"):
         # A provider that is away fails every task alike: one line says it for all.
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)
@@ -193,7 +195,7 @@ def finish(plan: Plan, asked: Asked, found: Mapping[str, Any], model: TaskModel 
     return dump(with_section(asked.task, plan.stage.name, done))
 
 
-def _summarise(plan: Plan, asked: Asked, done: Mapping[str, Any]) -> None:
+def _summarise(plan: Plan, asked: TaskInput, done: Mapping[str, Any]) -> None:
     """Say what is left of the first tasks; `totals` says it of all."""
     if plan.stage.counts is None or plan.dry:
         return
@@ -229,7 +231,7 @@ def _say_lacking(plan: Plan) -> None:
         diagnostics.note(f"{them} came: {needed} ran on other tasks only")
 
 
-def failed(asked: Asked, error: Exception) -> bytes:
+def failed(asked: TaskInput, error: Exception) -> bytes:
     """Report the error; the task goes on as it was, and so do the others."""
     if isinstance(error, OSError):
         raise error  # the output's own: a closed pipe, a full disk
@@ -242,13 +244,13 @@ def failed(asked: Asked, error: Exception) -> bytes:
     return asked.line.raw + b"\n"
 
 
-def _place(asked: Asked) -> str:
+def _place(asked: TaskInput) -> str:
     return asked.task["task_id"]
 
 
-def passed(item: Shelf | Broken, out: Output) -> None:
+def passed(item: CatalogLines | BadLine, out: Output) -> None:
     """Write what no stage works on."""
-    if isinstance(item, Shelf):
+    if isinstance(item, CatalogLines):
         for raw in item.lines():
             out.write(raw)
         return
@@ -260,7 +262,7 @@ def passed(item: Shelf | Broken, out: Output) -> None:
 def run_now(plan: Plan, items: Iterator[Item], out: Output) -> None:
     """Work on the tasks one after the other, without an event loop."""
     for item in items:
-        if isinstance(item, Asked):
+        if isinstance(item, TaskInput):
             out.write(_one_now(plan, item))
             out.flush()
         else:
@@ -268,7 +270,7 @@ def run_now(plan: Plan, items: Iterator[Item], out: Output) -> None:
     totals(plan)
 
 
-def _one_now(plan: Plan, asked: Asked) -> bytes:
+def _one_now(plan: Plan, asked: TaskInput) -> bytes:
     try:
         ready = prepared(plan, asked)
         if ready is not None:

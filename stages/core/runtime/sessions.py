@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core import diagnostics
-from stages.core.lines.lines import Asked
+from stages.core.lines.lines import TaskInput
 
 if TYPE_CHECKING:
-    from stages.core.sandbox.session import Data, Ways
+    from stages.core.sandbox.session import Data, SessionOptions
 
 AWAKE = 4
 """Catalogs whose child processes run; those of others are ended until they are asked again."""
 
 
-class Live:
+class DataSessions:
     """One `Data` for each catalog of a run.
 
     Args:
@@ -28,9 +28,9 @@ class Live:
     def __init__(self, common: Mapping[str, Any]) -> None:
         self._common = common
         self._known: dict[int, Data] = {}
-        self._ways: Ways | None = None
+        self._ways: SessionOptions | None = None
 
-    def of(self, asked: Asked) -> Data | None:
+    def of(self, asked: TaskInput) -> Data | None:
         """The data of the task's catalog; None where there is none."""
         from stages.core.sandbox.session import Data
 
@@ -42,7 +42,7 @@ class Live:
         return found if any(map(found.has_data, asked.tables)) else None
 
     @property
-    def ways(self) -> Ways:
+    def ways(self) -> SessionOptions:
         """How data is read in this run."""
         if self._ways is None:
             self._ways = _ways(self._common)
@@ -62,9 +62,9 @@ class Live:
 
 
 @contextmanager
-def live(common: Mapping[str, Any]) -> Iterator[Live]:
+def live(common: Mapping[str, Any]) -> Iterator[DataSessions]:
     """The data of one run, closed at its end; where that comes early, nothing is waited for."""
-    opened = Live(common)
+    opened = DataSessions(common)
     try:
         yield opened
     except BaseException:
@@ -74,17 +74,17 @@ def live(common: Mapping[str, Any]) -> Iterator[Live]:
         opened.close()
 
 
-def _ways(common: Mapping[str, Any]) -> Ways:
+def _ways(common: Mapping[str, Any]) -> SessionOptions:
     from stages.core.sandbox.engine.pool import size_for
     from stages.core.sandbox.limits import Limits
-    from stages.core.sandbox.result_cache import Kept
-    from stages.core.sandbox.session import Ways
+    from stages.core.sandbox.result_cache import ResultCache
+    from stages.core.sandbox.session import SessionOptions
 
     dry = bool(common.get("dry_run") or common.get("dump_prompt"))
     folder = _folder(common)
-    return Ways(
+    return SessionOptions(
         size=size_for(common.get("concurrency") or 1),
-        kept=None if folder is None else Kept(folder),
+        kept=None if folder is None else ResultCache(folder),
         offline=bool(common.get("offline")),
         dry=dry,
         limits=Limits(privileged=bool(common.get("privileged"))),

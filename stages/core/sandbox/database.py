@@ -18,7 +18,7 @@ from stages.core.records import Catalog, Column, Table
 from stages.core.sandbox.engine.worker import EngineError
 from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.limits import Answer, Limits
-from stages.core.sandbox.names import Names, fold, hidden, nearest, seen, shown
+from stages.core.sandbox.names import TableNames, fold, hidden, nearest, seen, shown
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _NO_FUNCTION = re.compile(r"Function with name \"?(?P<name>\w+)\"? does not exis
 
 
 def fit(
-    error: EngineError, names: Names, used: Sequence[Table], columns: Sequence[str] = ()
+    error: EngineError, names: TableNames, used: Sequence[Table], columns: Sequence[str] = ()
 ) -> SqlError:
     """The error as a model should read it.
 
@@ -77,7 +77,9 @@ def fit(
     return SqlFailed(visible(" ".join(what.split()), LONGEST), hint=_hint(message))
 
 
-def _no_column(name: str, names: Names, used: Sequence[Table], given: Sequence[str]) -> SqlFailed:
+def _no_column(
+    name: str, names: TableNames, used: Sequence[Table], given: Sequence[str]
+) -> SqlFailed:
     """No such column: the nearest in the statement's tables, or the tables that do have it."""
     here = [word for table in used for word in seen(table)]
     near = nearest(name, [*here, *given])
@@ -118,7 +120,7 @@ def _hint(message: str) -> str:
 SHOWN_EXAMPLES = 3
 
 
-def tables(names: Names) -> Answer:
+def tables(names: TableNames) -> Answer:
     """All tables: name, rows where they are known, columns, and where each comes from."""
     rows = tuple(
         (
@@ -171,7 +173,7 @@ def _key(table: Table, column: Column) -> str:
     return ", ".join([*primary, *foreign]) or column.get("key", "")
 
 
-def asked(tree: exp.Expr, names: Names) -> tuple[str, Table | exp.Expr | None]:
+def asked(tree: exp.Expr, names: TableNames) -> tuple[str, Table | exp.Expr | None]:
     """What a statement about the schema is about.
 
     Returns:
@@ -192,14 +194,14 @@ def asked(tree: exp.Expr, names: Names) -> tuple[str, Table | exp.Expr | None]:
     return "", None
 
 
-def _show(tree: exp.Show, names: Names) -> tuple[str, Table | None]:
+def _show(tree: exp.Show, names: TableNames) -> tuple[str, Table | None]:
     what = str(tree.name or tree.this).upper()
     if what in ("TABLES", "ALL TABLES"):
         return "tables", None
     raise SqlRefused(f"SHOW {what} refused", hint="SHOW TABLES, or DESCRIBE a table")
 
 
-def named(parts: Sequence[str], names: Names) -> Table:
+def named(parts: Sequence[str], names: TableNames) -> Table:
     """The table of this name.
 
     Raises:
@@ -277,7 +279,7 @@ class Database:
         sample: bool = False,
     ) -> None:
         self.catalog = catalog
-        self.names = Names(tables)
+        self.names = TableNames(tables)
         self.limits = limits or Limits()
         given = catalog.get("root")
         self._root = root or (Path(given) if given else None)

@@ -24,7 +24,7 @@ def squeeze(name: str) -> str:
     return "".join(names.fold(name).split())
 
 
-class Names:
+class TableNames:
     """Every spelling under which a table of the catalog can be asked for.
 
     Canonical names come before aliases; a spelling that two tables share is nobody's.

@@ -156,7 +156,7 @@ def _bounded(text: str, limit: int) -> str:
 
 
 @dataclass(frozen=True)
-class Tried:
+class QueryOutcome:
     """What came of one statement.
 
     Args:
@@ -189,12 +189,12 @@ def visible_sql(sql: str) -> str:
     return visible(sql, LONGEST)
 
 
-def packed(tried: Tried) -> dict[str, Any]:
+def packed(tried: QueryOutcome) -> dict[str, Any]:
     """For keeping as JSON."""
     return asdict(tried)
 
 
-def unpacked(kept: Mapping[str, Any]) -> Tried:
+def unpacked(kept: Mapping[str, Any]) -> QueryOutcome:
     """What `packed` packed.
 
     Raises:
@@ -212,7 +212,7 @@ def unpacked(kept: Mapping[str, Any]) -> Tried:
             profiles=tuple(Profile(**profile) for profile in made["profiles"]),
             notes=tuple(made["notes"]),
         )
-    return Tried(kept["sql"], result, kept["error"], kept["kind"])
+    return QueryOutcome(kept["sql"], result, kept["error"], kept["kind"])
 
 
 # Results of exploring that are kept, so that a rerun reads no data and a replay needs none.
@@ -232,7 +232,7 @@ CREATE TABLE IF NOT EXISTS results (
 """
 
 
-class Kept:
+class ResultCache:
     """The SQLite file in a folder, opened when it is needed; shared by threads and processes.
 
     Args:
@@ -244,7 +244,7 @@ class Kept:
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
-    def get(self, key: str, state: str | None) -> Tried | None:
+    def get(self, key: str, state: str | None) -> QueryOutcome | None:
         """What is kept for this state of the data; the latest of any state where it is None.
 
         Raises:
@@ -261,7 +261,7 @@ class Kept:
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return None
 
-    def put(self, key: str, state: str, tried: Tried) -> None:
+    def put(self, key: str, state: str, tried: QueryOutcome) -> None:
         """Keep it in the place of what was kept for the same state; a full disk is no error.
 
         Raises:

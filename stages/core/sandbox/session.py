@@ -21,7 +21,7 @@ import orjson
 
 from stages.core.errors import SqlError, SqlUnavailable
 from stages.core.records import Catalog, Table
-from stages.core.sandbox.result_cache import READ, Kept, Result, Tried, reduced
+from stages.core.sandbox.result_cache import READ, QueryOutcome, Result, ResultCache, reduced
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -43,7 +43,7 @@ PASSING = frozenset({"SqlLimit", "Died"})
 
 
 @dataclass(frozen=True)
-class Ways:
+class SessionOptions:
     """How the data is read.
 
     Args:
@@ -57,7 +57,7 @@ class Ways:
     """
 
     size: int = 1
-    kept: Kept | None = None
+    kept: ResultCache | None = None
     offline: bool = False
     dry: bool = False
     tables: Path | None = None
@@ -74,11 +74,13 @@ class Data:
         ways: How the data is read.
     """
 
-    def __init__(self, catalog: Catalog, tables: Sequence[Table], ways: Ways | None = None) -> None:
+    def __init__(
+        self, catalog: Catalog, tables: Sequence[Table], ways: SessionOptions | None = None
+    ) -> None:
         self.catalog = catalog
         # Messages and SHOW TABLES list tables: the order of lines must not tell in them.
         self.tables = sorted(tables, key=lambda table: table["name"])
-        self.ways = ways or Ways()
+        self.ways = ways or SessionOptions()
         self._digests: dict[str, bytes] = {}
         self._executor: ThreadPoolExecutor | None = None
         self._expected: list[str] = []
@@ -102,7 +104,7 @@ class Data:
         """As `core.sandbox.Database.query`: all rows, and nothing is kept."""
         return self._pool.query(sql, dialect=dialect, rows=rows)
 
-    def tried(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
+    def tried(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:
         """What comes of a statement; an error of the statement is an outcome too.
 
         Args:
@@ -122,7 +124,7 @@ class Data:
         if found is not None:
             return found
         if self.ways.dry:
-            return Tried(text, Result((), (), (), 0))
+            return QueryOutcome(text, Result((), (), (), 0))
         if touches is not None:
             made = self._run(*self._own(sql, touches), text, tables)
         else:
@@ -131,7 +133,7 @@ class Data:
             self.ways.kept.put(key, state, made)
         return made
 
-    async def ask(self, sql: str, touches: Sequence[Table] | None = None) -> Tried:
+    async def ask(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:
         """`tried`, on a thread, so that nothing else waits for it.
 
         Raises:
@@ -282,7 +284,9 @@ class Data:
         own = servers.dialect_of(urls.pop())
         return grammar.parse(sql, "duckdb").sql(dialect=own), None
 
-    def _run(self, sql: str, dialect: str | None, text: str, tables: Sequence[Table]) -> Tried:
+    def _run(
+        self, sql: str, dialect: str | None, text: str, tables: Sequence[Table]
+    ) -> QueryOutcome:
         """Run the statement as it came: the sandbox mends it the same way, and says so."""
         try:
             near = [table["name"] for table in tables]
@@ -291,9 +295,9 @@ class Data:
             raise
         except SqlError as error:
             return _failed(text, error)
-        return Tried(text, reduced(answer))
+        return QueryOutcome(text, reduced(answer))
 
-    def _found(self, key: str, state: str | None, tables: Sequence[Table]) -> Tried | None:
+    def _found(self, key: str, state: str | None, tables: Sequence[Table]) -> QueryOutcome | None:
         if self.ways.kept is None:
             return None
         if self.ways.offline or self.ways.dry:
@@ -301,7 +305,7 @@ class Data:
         found = self.ways.kept.get(key, state) if state is not None else None
         return None if found is None or self._passing(found, tables) else found
 
-    def _passing(self, found: Tried, tables: Sequence[Table]) -> bool:
+    def _passing(self, found: QueryOutcome, tables: Sequence[Table]) -> bool:
         """Whether another run may find otherwise; the state of a server tells of no repair."""
         there = any("url" in table.get("source", {}) for table in tables)
         return found.kind in PASSING or bool(found.error and there)
@@ -352,5 +356,5 @@ def _plain(tree: exp.Query, dialect: str) -> str:
     return query.sql(dialect=dialect, comments=False)
 
 
-def _failed(sql: str, error: SqlError) -> Tried:
-    return Tried(sql, None, str(error), type(error).__name__)
+def _failed(sql: str, error: SqlError) -> QueryOutcome:
+    return QueryOutcome(sql, None, str(error), type(error).__name__)

@@ -11,7 +11,7 @@ import orjson
 from stages.core.errors import DataError, UsageError
 from stages.core.line_files import Targets, first_line
 from stages.core.lines.io import STDIN, inputs
-from stages.core.lines.lines import KINDS, Broken, Library, Shelf
+from stages.core.lines.lines import KINDS, BadLine, CatalogLines, LineReader
 from stages.core.records import Catalog, Table
 
 Opened = tuple[Catalog, list[Table]]
@@ -54,15 +54,15 @@ def open_source(
     return _scanned(path, hiding, targets or Targets())
 
 
-def shelves(sources: Iterable[tuple[IO[bytes], str]]) -> list[Shelf]:
+def shelves(sources: Iterable[tuple[IO[bytes], str]]) -> list[CatalogLines]:
     """Every catalog of a stream of lines, in order, its tables included.
 
     Raises:
         LineError: A line is broken; what is queried must not be less than what is there.
     """
-    library = Library()
+    library = LineReader()
     for item in library.read(sources):
-        if isinstance(item, Broken):
+        if isinstance(item, BadLine):
             raise item.error
     return [shelf for shelf in library.shelves.values() if shelf.tables or shelf.line]
 
@@ -75,7 +75,7 @@ def _from_lines(sources: Iterable[tuple[IO[bytes], str]], place: str, name: str 
     return shelf.catalog, shelf.records
 
 
-def _chosen(found: list[Shelf], place: str, name: str | None) -> Shelf:
+def _chosen(found: list[CatalogLines], place: str, name: str | None) -> CatalogLines:
     if name is None and len(found) == 1:
         return found[0]
     names = [shelf.catalog["name"] for shelf in found]

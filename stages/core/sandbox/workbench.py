@@ -18,7 +18,7 @@ from stages.core.records import Table
 from stages.core.sandbox.engine.store import TARGET, Store, table_folder
 from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names, hidden
+from stages.core.sandbox.names import TableNames, hidden
 from stages.core.sandbox.source import open_source
 from stages.core.text import visible
 
@@ -37,7 +37,7 @@ class Bench:
         limits: For the clock.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, names: Names, limits: Limits) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, names: TableNames, limits: Limits) -> None:
         self.con, self.names, self.limits = con, names, limits
 
     def sql(self, sql: str, dialect: str | None = None) -> duckdb.DuckDBPyRelation:
@@ -81,7 +81,7 @@ def open_bench(catalog: Path, root: Path) -> Bench:
     store = Store(root, NO_LIMIT, table_folder(), load_table)
     con = duckdb.connect(":memory:")
     con.execute("SET TimeZone = 'UTC'")
-    names = Names(tables)
+    names = TableNames(tables)
     for number, table in enumerate(tables):
         try:
             _attach(con, f"f{number}", table, store, names)
@@ -91,7 +91,7 @@ def open_bench(catalog: Path, root: Path) -> Bench:
 
 
 def _attach(
-    con: duckdb.DuckDBPyConnection, handle: str, table: Table, store: Store, names: Names
+    con: duckdb.DuckDBPyConnection, handle: str, table: Table, store: Store, names: TableNames
 ) -> None:
     path = str(store.file(table)).replace("'", "''")
     con.execute(f"ATTACH '{path}' AS {handle} (READ_ONLY)")

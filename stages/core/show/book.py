@@ -9,20 +9,20 @@ from typing import IO, Any, cast
 from stages.core import diagnostics
 from stages.core.errors import WinnowError
 from stages.core.lines import schema
-from stages.core.lines.lines import Asked, Broken, Library, Shelf
+from stages.core.lines.lines import BadLine, CatalogLines, LineReader, TaskInput
 from stages.core.lines.readers import conflicts, pinned
 from stages.core.lines.sections import sound
 
 
 @dataclass
-class Book:
+class LineFile:
     """Catalogs by id, and the tasks in the order of their lines."""
 
     name: str
-    shelves: dict[str, Shelf] = field(default_factory=dict)
-    tasks: list[Asked] = field(default_factory=list)
+    shelves: dict[str, CatalogLines] = field(default_factory=dict)
+    tasks: list[TaskInput] = field(default_factory=list)
 
-    def task(self, task_id: str) -> Asked | None:
+    def task(self, task_id: str) -> TaskInput | None:
         """The last task with that id."""
         return next((a for a in reversed(self.tasks) if a.task["task_id"] == task_id), None)
 
@@ -36,14 +36,14 @@ class Book:
         return list(found)
 
 
-def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
+def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> LineFile:
     """Read every line; broken ones are reported and left out."""
-    library = Library(last_wins=True)
-    book = Book(name)
+    library = LineReader(last_wins=True)
+    book = LineFile(name)
     for item in library.read(source):
-        if isinstance(item, Asked):
+        if isinstance(item, TaskInput):
             book.tasks.append(_sound(item))
-        elif isinstance(item, Broken):
+        elif isinstance(item, BadLine):
             diagnostics.error(item.error)
     book.shelves = {
         key: shelf for key, shelf in library.shelves.items() if shelf.line or shelf.tables
@@ -51,7 +51,7 @@ def read(source: Iterable[tuple[IO[bytes], str]], name: str) -> Book:
     return book
 
 
-def _sound(asked: Asked) -> Asked:
+def _sound(asked: TaskInput) -> TaskInput:
     """The task without the sections that cannot be read, which are reported."""
     task, errors = sound(asked.task, asked.line.place)
     for error in errors:
@@ -60,7 +60,7 @@ def _sound(asked: Asked) -> Asked:
     return replace(asked, line=replace(asked.line, record=record)) if errors else asked
 
 
-def odd(book: Book, task_id: str | None) -> Iterator[WinnowError]:
+def odd(book: LineFile, task_id: str | None) -> Iterator[WinnowError]:
     """What was edited by hand and is not to be followed, task by task: pins and verdicts.
 
     Args:
@@ -82,7 +82,7 @@ def odd(book: Book, task_id: str | None) -> Iterator[WinnowError]:
 NOT_SECTIONS = frozenset({"pin", "error"})
 
 
-def sections_of(asked: Asked) -> dict[str, dict[str, Any]]:
+def sections_of(asked: TaskInput) -> dict[str, dict[str, Any]]:
     """The sections of a task, by the stage that added them."""
     return {
         key: value

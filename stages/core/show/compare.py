@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stages.core.lines.lines import Asked, Shelf
-from stages.core.show.book import Book, sections_of
+from stages.core.lines.lines import CatalogLines, TaskInput
+from stages.core.show.book import LineFile, sections_of
 from stages.core.show.overview import brief
 from stages.core.show.why import WORDS
 from stages.core.text import visible
@@ -14,7 +14,7 @@ from stages.core.text import visible
 LONGEST = 300
 
 
-def compare(old: Book, new: Book) -> Iterator[str]:
+def compare(old: LineFile, new: LineFile) -> Iterator[str]:
     """Lines of text: catalogs and tables first, then each task that differs."""
     found = False
     for line in (*_catalogs(old, new), *_tasks(old, new)):
@@ -24,7 +24,7 @@ def compare(old: Book, new: Book) -> Iterator[str]:
         yield "nothing differs"
 
 
-def _catalogs(old: Book, new: Book) -> Iterator[str]:
+def _catalogs(old: LineFile, new: LineFile) -> Iterator[str]:
     """Catalogs are matched by name: an edited or rescanned one may have another id."""
     before = {shelf.catalog["name"]: shelf for shelf in old.shelves.values()}
     after = {shelf.catalog["name"]: shelf for shelf in new.shelves.values()}
@@ -35,7 +35,7 @@ def _catalogs(old: Book, new: Book) -> Iterator[str]:
         yield from (f"catalog {name}: {line}" for line in _tables(before[name], after[name]))
 
 
-def _tables(before: Shelf, after: Shelf) -> Iterator[str]:
+def _tables(before: CatalogLines, after: CatalogLines) -> Iterator[str]:
     for name in sorted(before.tables.keys() - after.tables.keys()):
         yield f"table {name} is gone"
     for name, line in after.tables.items():
@@ -52,7 +52,7 @@ def _tables(before: Shelf, after: Shelf) -> Iterator[str]:
             yield f"table {name} differs in {', '.join(sorted(keys))}"
 
 
-def _tasks(old: Book, new: Book) -> Iterator[str]:
+def _tasks(old: LineFile, new: LineFile) -> Iterator[str]:
     for asked in new.tasks:
         task_id = asked.task["task_id"]
         before = old.task(task_id)
@@ -68,7 +68,7 @@ def _tasks(old: Book, new: Book) -> Iterator[str]:
     )
 
 
-def _task(before: Asked, after: Asked) -> Iterator[str]:
+def _task(before: TaskInput, after: TaskInput) -> Iterator[str]:
     for key in ("question", "evidence", "knowledge", "video", "pin", "error"):
         if before.line.record.get(key) != after.line.record.get(key):
             yield f"{key} differs"

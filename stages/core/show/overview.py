@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.counts import many
 from stages.core.lines import schema
-from stages.core.lines.lines import Asked, Shelf
+from stages.core.lines.lines import CatalogLines, TaskInput
 from stages.core.lines.readers import focused, named, relevance, shown_at, superset, voted
 from stages.core.lines.sections import section
 from stages.core.records import Catalog, Table
-from stages.core.show.book import Book, sections_of
+from stages.core.show.book import LineFile, sections_of
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Order:
     places: Mapping[str, int]
 
     @classmethod
-    def of(cls, asked: Asked) -> Order:
+    def of(cls, asked: TaskInput) -> Order:
         """The order that the sections of a task give its tables."""
         names = [table["name"] for table in asked.tables]
         scores = relevance(names, section(asked.task, "vote"), section(asked.task, "link"))
@@ -228,7 +228,7 @@ NAME, LINE, QUESTION = 60, 120, 300
 COLUMNS_NAMED = 8
 
 
-def overview(book: Book, task_id: str | None) -> Iterator[RenderableType]:
+def overview(book: LineFile, task_id: str | None) -> Iterator[RenderableType]:
     """Catalogs and tables, then tasks; with ``task_id`` that task, all tables of its lists, and
     its catalog in one line."""
     tasks = [asked for asked in book.tasks if task_id in (None, asked.task["task_id"])]
@@ -240,7 +240,7 @@ def overview(book: Book, task_id: str | None) -> Iterator[RenderableType]:
         yield _task(asked, whole=task_id is not None)
 
 
-def _catalog(shelf: Shelf, *, whole: bool) -> Iterator[RenderableType]:
+def _catalog(shelf: CatalogLines, *, whole: bool) -> Iterator[RenderableType]:
     """The catalog in a line, and its tables where the whole is asked for."""
     from rich.table import Table as Grid
     from rich.text import Text
@@ -300,7 +300,7 @@ def rows(table: Table) -> str:
     return f"{'~' if found['how'] == 'estimate' else ''}{found['count']}"
 
 
-def _task(asked: Asked, *, whole: bool) -> RenderableType:
+def _task(asked: TaskInput, *, whole: bool) -> RenderableType:
     from rich.text import Text
 
     task, order = asked.task, Order.of(asked)

@@ -7,10 +7,10 @@ from pathlib import PurePath
 from typing import Any
 
 from stages.core.errors import DataError
-from stages.core.lines.lines import Asked
+from stages.core.lines.lines import TaskInput
 from stages.core.names import fold
 from stages.core.records import Table
-from stages.core.show.book import Book, sections_of
+from stages.core.show.book import LineFile, sections_of
 from stages.core.show.overview import rows
 from stages.core.text import visible
 
@@ -18,7 +18,7 @@ WORDS = {"full": "shown in full", "names": "shown by column names", "line": "fol
 LONGEST = 400
 
 
-def why(book: Book, wanted: str, task_id: str | None) -> Iterator[str]:
+def why(book: LineFile, wanted: str, task_id: str | None) -> Iterator[str]:
     """Lines of text, task by task.
 
     Args:
@@ -51,7 +51,7 @@ def find(tables: list[Table], wanted: str) -> Table | None:
     return by_name or next((t for t in tables if key in map(fold, t.get("aliases", []))), None)
 
 
-def _about(asked: Asked, table: Table) -> Iterator[str]:
+def _about(asked: TaskInput, table: Table) -> Iterator[str]:
     name = table["name"]
     yield f"table: {table['describe_key']}, {rows(table)} rows, {len(table['columns'])} columns"
     if table.get("always_keep"):
@@ -78,7 +78,7 @@ def _mark(table: Table) -> str:
     return "its line says so, by hand or because its file is marked as prepared"
 
 
-def ended(asked: Asked, name: str) -> str:
+def ended(asked: TaskInput, name: str) -> str:
     """Where the table stands after `collapse`."""
     shown = sections_of(asked).get("collapse", {}).get("shown")
     if shown is None:

@@ -20,7 +20,7 @@ MOST = 1 << 25
 
 
 @dataclass(frozen=True)
-class Sample:
+class ByteSample:
     """What was read of a file.
 
     Args:
@@ -86,7 +86,7 @@ def unreadable(path: Path, error: Exception) -> SourceError:
     )
 
 
-def take(path: Path, *, head: int = HEAD) -> Sample:
+def take(path: Path, *, head: int = HEAD) -> ByteSample:
     """Samples of one file.
 
     Args:
@@ -110,23 +110,23 @@ def take(path: Path, *, head: int = HEAD) -> Sample:
     return sample
 
 
-def _plain(path: Path, head: int) -> Sample:
+def _plain(path: Path, head: int) -> ByteSample:
     """Samples of an uncompressed file; offsets are multiples of four, for wide encodings."""
     with path.open("rb", buffering=0) as file:
         first = file.read(max(WHOLE, head) + 1)
         if len(first) <= max(WHOLE, head):
             rest = file.read()
             if not rest:
-                return Sample(first, b"", b"", True, len(first))
+                return ByteSample(first, b"", b"", True, len(first))
             first += rest
         size = file.seek(0, 2)
         file.seek(max(head, size // 2) // 4 * 4)
         middle = file.read(PART) if size > head + 2 * PART else b""
         file.seek(max(head, size - PART) // 4 * 4)
-        return Sample(first[:head], middle, file.read(), False, size)
+        return ByteSample(first[:head], middle, file.read(), False, size)
 
 
-def _packed(path: Path, head: int) -> Sample:
+def _packed(path: Path, head: int) -> ByteSample:
     """The head of a compressed file; what it unpacks to says how large the whole may be."""
     size = path.stat().st_size
     most = max(WHOLE, head)
@@ -134,8 +134,8 @@ def _packed(path: Path, head: int) -> Sample:
         unpacked = _unpack(raw, compression(path))
         data = _read(unpacked, most + 1)
         if len(data) <= most:
-            return Sample(data, b"", b"", True, size)
-        return Sample(data[:most], b"", b"", False, size, len(data) / max(1, raw.tell()))
+            return ByteSample(data, b"", b"", True, size)
+        return ByteSample(data[:most], b"", b"", False, size, len(data) / max(1, raw.tell()))
 
 
 def _unpack(raw: IO[bytes], kind: str) -> IO[bytes]:

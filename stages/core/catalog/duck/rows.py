@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stages.core.catalog.bytes.cells import spread
 from stages.core.catalog.duck.interrupt import by_hand
 from stages.core.catalog.duck.sql import quote
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.records import Column, Field
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _cut(text: str, cell: int) -> str:
 
 
 def fill(
-    raw: RawTable,
+    raw: SourceTable,
     named: Sequence[Named],
     types: Sequence[Any],
     rows: list[Row],

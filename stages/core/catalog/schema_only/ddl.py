@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from stages.core.catalog.build import ScanResult, built, key, placed, stamped
+from stages.core.catalog.build import ScanResult, built, key, placed, with_id
 from stages.core.catalog.bytes.encoding import detect
 from stages.core.catalog.schema_only import clauses as schema_only_clauses
 from stages.core.catalog.schema_only.clauses import Clauses, ColumnPart
@@ -27,7 +27,7 @@ from stages.core.catalog.schema_only.statements import (
     tokens,
 )
 from stages.core.catalog.schema_only.types import duckdb_type
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import DataError, os_words
 from stages.core.records import Catalog, Column, ForeignKey, Skipped
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ODD = (SqlglotError, ValueError, RecursionError, AttributeError, TypeError, KeyError, IndexError)
 """What sqlglot raises on text that it cannot read, or write again."""
-Tables = dict[tuple[str, str], tuple[str, RawTable]]
+Tables = dict[tuple[str, str], tuple[str, SourceTable]]
 
 
 def note(tree: exp.Expr, dialect: str, tables: Tables) -> str:
@@ -63,11 +63,11 @@ def _place(node: exp.Expr | None) -> tuple[str, str]:
     return (table.db, table.name) if table is not None else ("", "")
 
 
-def _find(node: exp.Expr | None, tables: Tables) -> RawTable | None:
+def _find(node: exp.Expr | None, tables: Tables) -> SourceTable | None:
     return find(*_place(node), tables)
 
 
-def find(schema: str, name: str, tables: Tables) -> RawTable | None:
+def find(schema: str, name: str, tables: Tables) -> SourceTable | None:
     """The table of a name; one without a schema may lie in any, where only one does."""
     found = tables.get((schema.casefold(), name.casefold()))
     if found is None and not schema:
@@ -83,7 +83,7 @@ def _create(tree: exp.Create, dialect: str, tables: Tables) -> str:
     schema, name = _place(tree.this)
     if not name:
         return "the table has no name"
-    raw = RawTable(name, [], checked="declared", view=kind == "VIEW")
+    raw = SourceTable(name, [], checked="declared", view=kind == "VIEW")
     parts = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     for part in parts:
         _part(raw, part, schema, dialect)
@@ -98,7 +98,7 @@ def _create(tree: exp.Create, dialect: str, tables: Tables) -> str:
     return ""
 
 
-def put(tables: Tables, schema: str, raw: RawTable) -> None:
+def put(tables: Tables, schema: str, raw: SourceTable) -> None:
     """Make a table known. The first statement of a name stands, but a view is made anew: dumps
     first write a stand-in for it."""
     place = schema.casefold(), raw.name.casefold()
@@ -106,7 +106,7 @@ def put(tables: Tables, schema: str, raw: RawTable) -> None:
         tables[place] = schema, raw
 
 
-def _part(raw: RawTable, part: exp.Expr, schema: str, dialect: str) -> None:
+def _part(raw: SourceTable, part: exp.Expr, schema: str, dialect: str) -> None:
     """A column or a constraint of a table."""
     if isinstance(part, exp.ColumnDef):
         raw.columns.append(_column(raw, part, schema, dialect))
@@ -139,7 +139,7 @@ def _reference(reference: exp.Reference, columns: list[str], schema: str) -> For
     return {"columns": columns, "ref_table": spelt, "ref_columns": _names(parts)}
 
 
-def _column(raw: RawTable, node: exp.ColumnDef, schema: str, dialect: str) -> Column:
+def _column(raw: SourceTable, node: exp.ColumnDef, schema: str, dialect: str) -> Column:
     kind = node.args.get("kind")
     declared = kind.sql(dialect=dialect) if isinstance(kind, exp.Expr) else ""
     column: dict[str, Any] = {"name": node.name, "type": type_of(kind, declared, dialect)}
@@ -203,7 +203,7 @@ def _exact(text: str) -> str:
     return ""
 
 
-def query_columns(raw: RawTable, query: exp.Query, tables: Tables) -> None:
+def query_columns(raw: SourceTable, query: exp.Query, tables: Tables) -> None:
     """Columns of a view or of CREATE TABLE AS: named by the statement, typed by what they read."""
     sources = [found for node in query.find_all(exp.Table) if (found := _find(node, tables))]
     known = {column["name"].casefold(): column for raw in sources for column in raw.columns}
@@ -250,7 +250,7 @@ def _comment(tree: exp.Expr, tables: Tables) -> str:
     return ""
 
 
-def mark(raw: RawTable) -> None:
+def mark(raw: SourceTable) -> None:
     """Say on each column which key it belongs to; the strongest word stands."""
     unique = set(raw.reader.pop("unique", ()))
     foreign = {name for one in raw.foreign_keys for name in one["columns"]}
@@ -271,7 +271,7 @@ _TAILS = ("WITH", "REFRESH", "COMMENT", "GO", "END")
 """Words that end the query of a view where it does not parse as a whole."""
 
 
-def make(text: str, clauses: Clauses, dialects: list[str], tables: Tables) -> RawTable | None:
+def make(text: str, clauses: Clauses, dialects: list[str], tables: Tables) -> SourceTable | None:
     """Put the table that a statement makes among the others.
 
     Args:
@@ -288,7 +288,7 @@ def make(text: str, clauses: Clauses, dialects: list[str], tables: Tables) -> Ra
     if bare and not clauses.whole:
         return None
     schema = _schema(clauses.path)
-    raw = RawTable(clauses.path[-1], [], checked="declared", view=clauses.view)
+    raw = SourceTable(clauses.path[-1], [], checked="declared", view=clauses.view)
     _keys(raw, clauses, schema)
     raw.columns = [_column_of_clause(raw, part, schema, dialects) for part in clauses.columns]
     raw.comment = clauses.comment
@@ -302,7 +302,7 @@ def make(text: str, clauses: Clauses, dialects: list[str], tables: Tables) -> Ra
     return find(schema, raw.name, tables)
 
 
-def complete(raw: RawTable, clauses: Clauses, dialects: list[str]) -> None:
+def complete(raw: SourceTable, clauses: Clauses, dialects: list[str]) -> None:
     """Give a parsed table what the parser passed over: columns, and its key."""
     known = {column["name"].casefold() for column in raw.columns}
     if len(clauses.columns) > len(raw.columns) and clauses.whole:
@@ -319,7 +319,7 @@ def complete(raw: RawTable, clauses: Clauses, dialects: list[str]) -> None:
     mark(raw)
 
 
-def change(clauses: Clauses, dialects: list[str], tables: Tables) -> RawTable | None:
+def change(clauses: Clauses, dialects: list[str], tables: Tables) -> SourceTable | None:
     """Take up what ALTER TABLE adds.
 
     Returns:
@@ -338,12 +338,12 @@ def change(clauses: Clauses, dialects: list[str], tables: Tables) -> RawTable | 
     return raw
 
 
-def inherit(pending: Iterable[tuple[RawTable, Clauses, list[str]]], tables: Tables) -> None:
+def inherit(pending: Iterable[tuple[SourceTable, Clauses, list[str]]], tables: Tables) -> None:
     """Columns that stand in other statements: of tables that one inherits from, is a part or a
     copy of; and those behind the brackets. Done once all tables are known."""
     waiting = {id(raw): (raw, clauses, dialects) for raw, clauses, dialects in pending}
 
-    def settle(raw: RawTable) -> None:
+    def settle(raw: SourceTable) -> None:
         entry = waiting.pop(id(raw), None)  # taken out first, which ends circles
         if entry is None:
             return
@@ -366,7 +366,7 @@ def inherit(pending: Iterable[tuple[RawTable, Clauses, list[str]]], tables: Tabl
         settle(raw)
 
 
-def _inherited(raw: RawTable, clauses: Clauses, schema: str, tables: Tables) -> None:
+def _inherited(raw: SourceTable, clauses: Clauses, schema: str, tables: Tables) -> None:
     before: dict[str, Column] = {}
     for path in (*clauses.copies, *clauses.parents):
         other = _near(path, schema, tables)
@@ -382,7 +382,7 @@ def _inherited(raw: RawTable, clauses: Clauses, schema: str, tables: Tables) -> 
     raw.columns = merged + list(own.values())
 
 
-def _near(path: tuple[str, ...], schema: str, tables: Tables) -> RawTable | None:
+def _near(path: tuple[str, ...], schema: str, tables: Tables) -> SourceTable | None:
     """The table that a name means in a statement about a table of ``schema``."""
     if not path:
         return None
@@ -396,7 +396,7 @@ def _schema(path: tuple[str, ...]) -> str:
     return path[-2] if len(path) > 1 else ""
 
 
-def _keys(raw: RawTable, clauses: Clauses, schema: str) -> None:
+def _keys(raw: SourceTable, clauses: Clauses, schema: str) -> None:
     raw.primary_key = clauses.primary_key or raw.primary_key
     for names in clauses.unique:
         if len(names) == 1:
@@ -417,7 +417,9 @@ def _spelt(path: tuple[str, ...], schema: str) -> str:
     return path[-1] if other in ("", schema) else key(other, path[-1])
 
 
-def _column_of_clause(raw: RawTable, part: ColumnPart, schema: str, dialects: list[str]) -> Column:
+def _column_of_clause(
+    raw: SourceTable, part: ColumnPart, schema: str, dialects: list[str]
+) -> Column:
     column: dict[str, Any] = {"name": part.name, "type": _type(part.declared, dialects)}
     if part.declared:
         column["declared"] = part.declared
@@ -488,7 +490,7 @@ class Script:
         dialects: How many statements each dialect read.
     """
 
-    tables: dict[tuple[str, str], tuple[str, RawTable]] = field(default_factory=dict)
+    tables: dict[tuple[str, str], tuple[str, SourceTable]] = field(default_factory=dict)
     skipped: list[tuple[int, str]] = field(default_factory=list)
     dialects: dict[str, int] = field(default_factory=dict)
 
@@ -530,7 +532,7 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
     ]
     if skipped:
         catalog["skipped"] = skipped
-    return ScanResult(stamped(catalog, tables), tables)
+    return ScanResult(with_id(catalog, tables), tables)
 
 
 def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
@@ -566,7 +568,7 @@ def read(text: str, dialect: str | None = None) -> Script:
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     names = [_known(dialect)] if dialect else likely(text)[:TRIED]
     script = Script()
-    pending: list[tuple[RawTable, Clauses, list[str]]] = []
+    pending: list[tuple[SourceTable, Clauses, list[str]]] = []
     for statement in statements(text, dialect):
         used = _take(statement, names, script, pending)
         if used:
@@ -582,7 +584,7 @@ def _take(
     statement: Statement,
     dialects: list[str],
     script: Script,
-    pending: list[tuple[RawTable, Clauses, list[str]]],
+    pending: list[tuple[SourceTable, Clauses, list[str]]],
 ) -> str:
     """Take up one statement: as a parser reads it, completed by its clauses, or by those alone.
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from stages.core.catalog.build import ScanResult, Unnamed, build, stamped
+from stages.core.catalog.build import ScanResult, Unnamed, build, with_id
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.schema_only import ddl
 from stages.core.catalog.schema_only.types import duckdb_type
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import DataError, LineError, SourceError, os_words
 from stages.core.lines import schema
 from stages.core.records import Catalog, Column, ForeignKey
@@ -113,7 +113,7 @@ def catalog_of(record: dict[str, Any], name: str, options: ScanOptions) -> ScanR
     catalog: Catalog = {"kind": "catalog", "v": 1, "id": "", "name": record.get("db_id") or name}
     if dialect:
         catalog["dialect"] = dialect
-    return ScanResult(stamped(catalog, tables), tables)
+    return ScanResult(with_id(catalog, tables), tables)
 
 
 def _unnamed(table: dict[str, Any], dialect: str) -> Unnamed:
@@ -123,7 +123,7 @@ def _unnamed(table: dict[str, Any], dialect: str) -> Unnamed:
         name: "foreign" for key in foreign if len(key["columns"]) == 1 for name in key["columns"]
     }
     marks |= dict.fromkeys(primary, "primary")
-    raw = RawTable(
+    raw = SourceTable(
         name=table["name"],
         columns=[_column(column, marks, dialect) for column in table["columns"]],
         primary_key=primary,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.names import fold
 from stages.core.records import Skipped
 
@@ -53,7 +53,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 @dataclass
-class Seen:
+class ServerTable:
     """One table that may be read: where it is, and what the server says of it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Seen:
     """
 
     schema: str
-    raw: RawTable
+    raw: SourceTable
     texts: list[str] = field(default_factory=list)
 
 
@@ -79,7 +79,7 @@ class Inventory:
     """
 
     name: str
-    tables: list[Seen] = field(default_factory=list)
+    tables: list[ServerTable] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -88,14 +88,14 @@ class Inventory:
         self.skipped.append({"path": path, "reason": reason})
 
 
-class Reader(Protocol):
+class ServerReader(Protocol):
     """A kind of server: `postgresql` and `mysql` are its two modules."""
 
     inventory: Callable[[Any, ServerOptions, ScanOptions], Inventory]
     """Everything but rows, in a constant number of statements."""
-    rows: Callable[[Any, Seen, int], list[Row]]
+    rows: Callable[[Any, ServerTable, int], list[Row]]
     """The first rows of a table as text."""
-    count: Callable[[Any, Seen], int]
+    count: Callable[[Any, ServerTable], int]
     """All rows of a table."""
     too_late: Callable[[Exception], bool]
     """Whether an error means that the time was over."""

@@ -13,11 +13,11 @@ from stages.core.catalog.servers.inventory import (
     WRITES,
     Inventory,
     Row,
-    Seen,
     ServerOptions,
+    ServerTable,
 )
 from stages.core.catalog.servers.rights import beyond_reading
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.records import Column
 
@@ -111,7 +111,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     only = bool(database) and not which.schemas
     where = "table_schema = DATABASE()" if only else f"table_schema NOT IN ({own})"
     found = Inventory(str(database or "mysql"))
-    tables: dict[tuple[str, str], Seen] = {}
+    tables: dict[tuple[str, str], ServerTable] = {}
     for schema, name, kind, estimate, comment in _all(con, _TABLES.format(where=where)):
         if not which.takes_schema(schema):
             continue
@@ -119,12 +119,12 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
             found.skip(f"{schema}.{name}", LEFT_OUT)
             continue
         view = "VIEW" in kind
-        raw = RawTable(
+        raw = SourceTable(
             name, [], checked="declared", view=view, comment="" if view else comment or ""
         )
         if estimate is not None and not view:
             raw.rows = {"count": int(estimate), "how": "estimate"}
-        tables[schema, name] = Seen(schema, raw)
+        tables[schema, name] = ServerTable(schema, raw)
     _columns(con, tables, where, options.cell)
     _keys(con, tables, where)
     for schema, name, query in _all(con, _VIEWS.format(where=where)):
@@ -178,7 +178,9 @@ def _all(con: Connection, sql: str) -> Iterator[tuple[Any, ...]]:
             yield tuple(x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in row)
 
 
-def _columns(con: Connection, tables: dict[tuple[str, str], Seen], where: str, cell: int) -> None:
+def _columns(
+    con: Connection, tables: dict[tuple[str, str], ServerTable], where: str, cell: int
+) -> None:
     """Give the tables the columns that the role may read."""
     unseen: dict[tuple[str, str], list[str]] = {}
     for row in _all(con, _COLUMNS.format(where=where)):
@@ -235,7 +237,7 @@ def _cut(text: str, cell: int) -> str:
     )
 
 
-def _keys(con: Connection, tables: dict[tuple[str, str], Seen], where: str) -> None:
+def _keys(con: Connection, tables: dict[tuple[str, str], ServerTable], where: str) -> None:
     keys: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
     for schema, table, name, *rest in _all(con, _KEYS.format(where=where)):
         if (schema, table) in tables:
@@ -244,7 +246,7 @@ def _keys(con: Connection, tables: dict[tuple[str, str], Seen], where: str) -> N
         _key(tables[schema, table], name, parts)
 
 
-def _key(seen: Seen, name: str, parts: list[tuple[Any, ...]]) -> None:
+def _key(seen: ServerTable, name: str, parts: list[tuple[Any, ...]]) -> None:
     """A primary key is called PRIMARY, a foreign key names a table, and the rest are unique."""
     words = [part[0] for part in parts]
     schema, table = parts[0][1], parts[0][2]
@@ -264,14 +266,14 @@ def _key(seen: Seen, name: str, parts: list[tuple[Any, ...]]) -> None:
         _mark(seen, words, "unique")
 
 
-def _mark(seen: Seen, words: list[str], kind: str) -> None:
+def _mark(seen: ServerTable, words: list[str], kind: str) -> None:
     rank = {"primary": 3, "foreign": 2, "unique": 1}
     for column in seen.raw.columns:
         if column["name"] in words and rank[kind] > rank.get(column.get("key", ""), 0):
             column["key"] = kind  # type: ignore[typeddict-item]
 
 
-def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:
+def rows(con: Connection, seen: ServerTable, limit: int) -> list[Row]:
     """The first rows as text, as DuckDB shows values of these types."""
     place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"
     kinds = [column["type"] for column in seen.raw.columns]
@@ -292,7 +294,7 @@ def _cell(value: Any, kind: str) -> str | None:
     return repr(float(text)) if kind in ("DOUBLE", "FLOAT") else text
 
 
-def count(con: Connection, seen: Seen) -> int:
+def count(con: Connection, seen: ServerTable) -> int:
     """All rows of a table, without a time limit."""
     version = str(_first(con, "SELECT VERSION()")[0])
     with con.cursor() as cursor:

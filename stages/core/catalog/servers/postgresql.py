@@ -14,11 +14,11 @@ from stages.core.catalog.servers.inventory import (
     WRITES,
     Inventory,
     Row,
-    Seen,
     ServerOptions,
+    ServerTable,
 )
 from stages.core.catalog.servers.rights import beyond_reading
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.records import Column
 
@@ -113,7 +113,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     con.execute(SESSION.encode())
     (name,) = con.execute(b"SELECT current_database()").fetchone() or ("",)
     found = Inventory(name)
-    tables: dict[int, Seen] = {}
+    tables: dict[int, ServerTable] = {}
     for oid, schema, table, kind, estimate, part, comment, readable in con.execute(_TABLES):
         seen = _taken(found, which, (schema, table, kind, part, readable))
         if seen is not None:
@@ -131,7 +131,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     return found
 
 
-def _taken(found: Inventory, which: ServerOptions, row: tuple[Any, ...]) -> Seen | None:
+def _taken(found: Inventory, which: ServerOptions, row: tuple[Any, ...]) -> ServerTable | None:
     """The table, or None where it is left out, which is then listed with the reason."""
     schema, table, kind, part, readable = row
     path = f"{schema}.{table}"
@@ -144,11 +144,15 @@ def _taken(found: Inventory, which: ServerOptions, row: tuple[Any, ...]) -> Seen
     elif not readable:
         found.skip(path, FORBIDDEN)
     else:
-        return Seen(schema, RawTable(table, [], checked="declared", view=kind in ("v", "m")))
+        return ServerTable(
+            schema, SourceTable(table, [], checked="declared", view=kind in ("v", "m"))
+        )
     return None
 
 
-def _columns(con: Connection, tables: dict[int, Seen], cell: int) -> dict[int, dict[int, str]]:
+def _columns(
+    con: Connection, tables: dict[int, ServerTable], cell: int
+) -> dict[int, dict[int, str]]:
     """Give the tables their columns, row by row as they come in; names by table and number."""
     names: dict[int, dict[int, str]] = {}
     unseen: dict[int, list[str]] = {}
@@ -192,7 +196,9 @@ def _text(name: str, kind: str, cell: int) -> str:
     )
 
 
-def _keys(con: Connection, tables: dict[int, Seen], names: dict[int, dict[int, str]]) -> None:
+def _keys(
+    con: Connection, tables: dict[int, ServerTable], names: dict[int, dict[int, str]]
+) -> None:
     by_oid = dict(tables)
     for oid, kind, columns, other, others in con.execute(_KEYS):
         seen = tables.get(oid)
@@ -217,21 +223,21 @@ def _keys(con: Connection, tables: dict[int, Seen], names: dict[int, dict[int, s
             _mark(seen, words, "foreign")
 
 
-def _mark(seen: Seen, words: list[str], kind: str) -> None:
+def _mark(seen: ServerTable, words: list[str], kind: str) -> None:
     rank = {"primary": 3, "foreign": 2, "unique": 1}
     for column in seen.raw.columns:
         if column["name"] in words and rank[kind] > rank.get(column.get("key", ""), 0):
             column["key"] = kind  # type: ignore[typeddict-item]
 
 
-def _usable(found: Inventory, seen: Seen) -> bool:
+def _usable(found: Inventory, seen: ServerTable) -> bool:
     if not seen.raw.columns and seen.raw.warnings:
         found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
         return False
     return True
 
 
-def rows(con: Connection, seen: Seen, limit: int) -> list[Row]:
+def rows(con: Connection, seen: ServerTable, limit: int) -> list[Row]:
     """The first rows as text, as DuckDB shows values of these types."""
     con.execute(f"SET statement_timeout = {int(SAMPLE_SECONDS * 1000)}".encode())
     place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"
@@ -258,7 +264,7 @@ def _cell(text: str, kind: str) -> str:
     return text
 
 
-def count(con: Connection, seen: Seen) -> int:
+def count(con: Connection, seen: ServerTable) -> int:
     """All rows of a table, without a time limit."""
     con.execute(b"SET statement_timeout = 0")
     place = f"{quote(seen.schema)}.{quote(seen.raw.name)}"

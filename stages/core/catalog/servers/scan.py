@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any, cast
 
-from stages.core.catalog.build import ScanResult, built, key, placed, stamped
+from stages.core.catalog.build import ScanResult, built, key, placed, with_id
 from stages.core.catalog.bytes.cells import spread
 from stages.core.catalog.servers.address import DIALECTS, Address, address, connect
 from stages.core.catalog.servers.inventory import (
     SAMPLE_CELLS,
     SAMPLE_ROWS,
     Inventory,
-    Reader,
     Row,
-    Seen,
     ServerOptions,
+    ServerReader,
+    ServerTable,
 )
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SourceError
@@ -57,15 +57,15 @@ def scan_server(
     return _result(where, found, options)
 
 
-def reader_of(kind: str) -> Reader:
+def reader_of(kind: str) -> ServerReader:
     """The module that reads a kind of server."""
     if kind == "postgresql":
         from stages.core.catalog.servers import postgresql
 
-        return cast("Reader", postgresql)
+        return cast("ServerReader", postgresql)
     from stages.core.catalog.servers import mysql
 
-    return cast("Reader", mysql)
+    return cast("ServerReader", mysql)
 
 
 def _failed(where: Address, error: Exception) -> SourceError:
@@ -82,7 +82,9 @@ def _told(where: Address, error: Exception) -> str:
     return where.scrubbed(first)[:300]
 
 
-def _sample(con: Any, reader: Reader, where: Address, seen: Seen, options: ScanOptions) -> None:
+def _sample(
+    con: Any, reader: ServerReader, where: Address, seen: ServerTable, options: ScanOptions
+) -> None:
     """The first rows of a table; what goes wrong is its own error."""
     raw = seen.raw
     limit = max(options.sample_rows, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(raw.columns))))
@@ -102,7 +104,7 @@ def _sample(con: Any, reader: Reader, where: Address, seen: Seen, options: ScanO
         raw.rows = {"count": len(rows), "how": "exact"}
 
 
-def _fill(seen: Seen, rows: list[Row], options: ScanOptions) -> None:
+def _fill(seen: ServerTable, rows: list[Row], options: ScanOptions) -> None:
     columns = seen.raw.columns
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
     for column, values in zip(columns, cells, strict=True):
@@ -111,7 +113,7 @@ def _fill(seen: Seen, rows: list[Row], options: ScanOptions) -> None:
     seen.raw.sample = [dict(zip(names, row, strict=True)) for row in rows[: options.sample_rows]]
 
 
-def _count(con: Any, reader: Reader, where: Address, seen: Seen) -> None:
+def _count(con: Any, reader: ServerReader, where: Address, seen: ServerTable) -> None:
     try:
         seen.raw.rows = {"count": reader.count(con, seen), "how": "exact"}
     except Exception as error:
@@ -141,4 +143,4 @@ def _result(where: Address, found: Inventory, options: ScanOptions) -> ScanResul
     catalog["skipped"] = sorted(found.skipped, key=lambda item: item["path"])
     if found.warnings:
         catalog["warnings"] = found.warnings
-    return ScanResult(stamped(catalog, tables), tables)
+    return ScanResult(with_id(catalog, tables), tables)

@@ -19,7 +19,7 @@ from stages.core.catalog.duck import interrupt
 from stages.core.catalog.duck import rows as duck_rows
 from stages.core.catalog.duck.rows import Named, Row
 from stages.core.catalog.duck.sql import quote, text
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
 from stages.core.records import ForeignKey, Table
 
@@ -40,7 +40,7 @@ TABLE_SECONDS = 20.0
 
 
 @dataclass
-class Entry:
+class DuckEntry:
     """One table or view of the file, before its rows are looked at."""
 
     schema: str
@@ -64,7 +64,7 @@ class Entry:
         return f"{ALIAS}.{quote(self.schema)}.{quote(self.name)}"
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """Every table and view of the file; those of other schemas than ``main`` as ``schema.name``.
 
     Raises:
@@ -109,10 +109,10 @@ def _check(path: Path) -> None:
         raise SourceError("not a DuckDB database", place=path.name, hint="leave it out")
 
 
-def _entries(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], Entry]:
+def _entries(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], DuckEntry]:
     """All tables and views with their columns and keys, in five statements."""
     found = {
-        (schema, name): Entry(schema, name, view, comment or "", sql or "")
+        (schema, name): DuckEntry(schema, name, view, comment or "", sql or "")
         for schema, name, view, comment, sql in con.execute(
             f"""SELECT schema_name, table_name, false, comment, NULL FROM duckdb_tables()
             WHERE database_name = '{ALIAS}' AND NOT internal
@@ -136,7 +136,7 @@ def _entries(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], Entry]:
     return found
 
 
-def _keys(con: duckdb.DuckDBPyConnection, found: dict[tuple[str, str], Entry]) -> None:
+def _keys(con: duckdb.DuckDBPyConnection, found: dict[tuple[str, str], DuckEntry]) -> None:
     rows = con.execute(
         f"""SELECT schema_name, table_name, constraint_type, constraint_column_names,
         referenced_table, referenced_column_names FROM duckdb_constraints()
@@ -157,7 +157,7 @@ def _keys(con: duckdb.DuckDBPyConnection, found: dict[tuple[str, str], Entry]) -
             entry.unique.add(columns[0])
 
 
-def _mark(entry: Entry, name: str) -> str:
+def _mark(entry: DuckEntry, name: str) -> str:
     """Which key a column belongs to, the primary key first."""
     if name in entry.primary:
         return "primary"
@@ -166,11 +166,11 @@ def _mark(entry: Entry, name: str) -> str:
     return "unique" if name in entry.unique else ""
 
 
-def _table(con: duckdb.DuckDBPyConnection, entry: Entry, options: ScanOptions) -> RawTable:
+def _table(con: duckdb.DuckDBPyConnection, entry: DuckEntry, options: ScanOptions) -> SourceTable:
     """One table or view; what cannot be read of it is told in its ``error``."""
     import duckdb
 
-    raw = RawTable(
+    raw = SourceTable(
         entry.spelling,
         [],
         inner=entry.spelling,
@@ -204,7 +204,7 @@ def _table(con: duckdb.DuckDBPyConnection, entry: Entry, options: ScanOptions) -
 
 
 def _rows(
-    con: duckdb.DuckDBPyConnection, entry: Entry, raw: RawTable, options: ScanOptions
+    con: duckdb.DuckDBPyConnection, entry: DuckEntry, raw: SourceTable, options: ScanOptions
 ) -> list[Row]:
     """Rows of the head, and of middle and tail of a table, by the numbers of its rows."""
     names = [column.name for column in entry.columns]
@@ -237,7 +237,7 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
 
     source = table["source"]
     reader = source.get("reader") or {}
-    entry = Entry(
+    entry = DuckEntry(
         reader.get("schema", "main"), reader.get("name", source.get("table", "")), False, ""
     )
     chosen = ", ".join(quote(column["name"]) for column in table["columns"]) or "*"

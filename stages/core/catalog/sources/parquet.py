@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stages.core.catalog.duck import rows as duck_rows
 from stages.core.catalog.duck.rows import Named, Row
 from stages.core.catalog.duck.sql import quote, text
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -29,7 +29,7 @@ SECONDS = 20.0
 """For the few rows of one file; a row group can be large."""
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """The one table of a Parquet file, from its footer and three short ranges of rows.
 
     Raises:
@@ -46,7 +46,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
             optional = _optional(con, path)
         except duckdb.Error as error:
             raise SourceError(f"damaged: {duck_rows.told(error, path)}", place=path.name) from None
-        raw = RawTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
+        raw = SourceTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
         named = [
             Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description
         ]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from stages.core.catalog import partitions
 from stages.core.catalog.bytes import cells, infer, sampling
 from stages.core.catalog.duck.sql import quote, text
-from stages.core.catalog.partitions import Part
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.partitions import PartFile
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
 from stages.core.records import Column, Rows, Table
 
@@ -31,7 +31,7 @@ SAMPLED = 8
 _LINE = 1 << 16
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """The one table of a folder.
 
     Raises:
@@ -43,7 +43,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
     seen = found if options.exact else cells.spread(found, SAMPLED)
     inner = replace(options, values=True, examples=max(1, options.examples), header=_header(seen))
     raws = [_scan(part, inner) for part in seen]
-    made = RawTable(
+    made = SourceTable(
         name=_name(path),
         columns=_columns(raws, found, seen, options),
         rows=_rows(raws, seen, found),
@@ -79,14 +79,14 @@ def _module(path: Path) -> ModuleType:
     return discover.module_of(kind)
 
 
-def _scan(part: Part, options: ScanOptions) -> RawTable:
-    found: list[RawTable] = list(_module(part.path).scan(part.path, options))
+def _scan(part: PartFile, options: ScanOptions) -> SourceTable:
+    found: list[SourceTable] = list(_module(part.path).scan(part.path, options))
     if not found:
         raise SourceError("a part without a table", place=part.path.name, hint="leave it out")
     return found[0]
 
 
-def _header(found: Sequence[Part]) -> bool | None:
+def _header(found: Sequence[PartFile]) -> bool | None:
     """Whether parts of text have a header: the same first line in all; None where one part
     alone has to tell."""
     firsts = []
@@ -98,7 +98,10 @@ def _header(found: Sequence[Part]) -> bool | None:
 
 
 def _columns(
-    raws: Sequence[RawTable], found: Sequence[Part], seen: Sequence[Part], options: ScanOptions
+    raws: Sequence[SourceTable],
+    found: Sequence[PartFile],
+    seen: Sequence[PartFile],
+    options: ScanOptions,
 ) -> list[Column]:
     """The columns of all parts, types that hold all of them; then those of the partitions."""
     made: dict[str, Column] = {}
@@ -140,11 +143,11 @@ def _merged(one: Column | None, other: Column, options: ScanOptions) -> Column:
     return made
 
 
-def _keys(found: Sequence[Part]) -> list[str]:
+def _keys(found: Sequence[PartFile]) -> list[str]:
     return list(dict.fromkeys(name for part in found for name, _ in part.keys))
 
 
-def _rows(raws: Sequence[RawTable], seen: Sequence[Part], found: Sequence[Part]) -> Rows:
+def _rows(raws: Sequence[SourceTable], seen: Sequence[PartFile], found: Sequence[PartFile]) -> Rows:
     """Rows of all parts: those of the parts looked at, and of the others by their bytes."""
     counts = [raw.rows["count"] for raw in raws]
     if any(count is None for count in counts):
@@ -158,7 +161,10 @@ def _rows(raws: Sequence[RawTable], seen: Sequence[Part], found: Sequence[Part])
 
 
 def _sample(
-    raws: Sequence[RawTable], seen: Sequence[Part], columns: Sequence[Column], options: ScanOptions
+    raws: Sequence[SourceTable],
+    seen: Sequence[PartFile],
+    columns: Sequence[Column],
+    options: ScanOptions,
 ) -> list[dict[str, str | None]]:
     """The first rows, with the values of their partitions."""
     kinds = {column["name"]: column["type"] for column in columns}

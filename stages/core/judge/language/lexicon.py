@@ -76,7 +76,7 @@ LONGEST = 3
 
 
 @lru_cache(maxsize=1)
-def asks() -> dict[str, Terms]:
+def attribute_triggers() -> dict[str, Terms]:
     """Stem (or Chinese word) → words of what it asks for."""
     made: dict[str, Terms] = {}
     for line in (_DATA / "asks.txt").read_text(encoding="utf-8").splitlines():
@@ -89,7 +89,7 @@ def asks() -> dict[str, Terms]:
 
 
 @lru_cache(maxsize=1)
-def instances() -> dict[str, tuple[str, ...]]:
+def gazetteer() -> dict[str, tuple[str, ...]]:
     """Name in lower case → kinds of thing it is a name of (``given`` for given names)."""
     made: dict[str, list[str]] = {}
     with gzip.open(_DATA / "instances.txt.gz", "rt", encoding="ascii") as lines:
@@ -102,7 +102,7 @@ def instances() -> dict[str, tuple[str, ...]]:
 
 def asked_by(word: str) -> Terms:
     """Words of the columns that a lower-case word asks for."""
-    return asks().get(tokenize.stem(word), ())
+    return attribute_triggers().get(tokenize.stem(word), ())
 
 
 @lru_cache(maxsize=64)
@@ -115,7 +115,7 @@ def known_names(
     small too.
     """
     low = [spelling.lower() for spelling, _, _ in found]
-    known = instances()
+    known = gazetteer()
     made: list[tuple[int, int, tuple[str, ...]]] = []
     at = 0
     while at < len(found):
@@ -157,7 +157,7 @@ def persons(found: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(found):
         size = 0
-        if found[at][0][0].isupper() and "given" in instances().get(found[at][0].lower(), ()):
+        if found[at][0][0].isupper() and "given" in gazetteer().get(found[at][0].lower(), ()):
             size = 1
             while size < LONGEST and at + size < len(found) and found[at + size][0][0].isupper():
                 size += 1

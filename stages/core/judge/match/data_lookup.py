@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from stages.core.errors import WinnowError
-from stages.core.judge.judgment import Seen
+from stages.core.judge.judgment import ValueHits
 from stages.core.records import Column, Table
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ _NAMED = re.compile(r"ENUM\b|UUID\b")
 _COUNTED = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\b|DATE\b")
 
 
-class Seeker:
+class ValueLookup:
     """Asks the data of one catalog for words; what cannot be asked is noted.
 
     Args:
@@ -137,7 +137,7 @@ class Seeker:
         self.tables, self.database = tables, database
         self.notes: list[str] = []
 
-    def __call__(self, words: Collection[str]) -> Seen:
+    def __call__(self, words: Collection[str]) -> ValueHits:
         """By word, the tables and columns that hold it as a whole value, without regard to case."""
         asked = list(islice(dict.fromkeys(w for w in words if len(w) <= LONGEST), MOST_WORDS))
         found: dict[str, list[tuple[str, str]]] = {}
@@ -182,7 +182,7 @@ def _statement(table: str, columns: Sequence[str], words: Sequence[str]) -> str:
     )
 
 
-def seeing(index: Index, found: Seen) -> Index:
+def with_hits(index: Index, found: ValueHits) -> Index:
     """The index with values that were found in the data added to those it has."""
     more: dict[str, tuple[int, ...]] = {}
     number = {name: at for at, name in enumerate(index.canonical)} if found else {}

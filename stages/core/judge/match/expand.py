@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.judge.language import chinese, lexicon, tokenize
-from stages.core.judge.question.question import Unit
+from stages.core.judge.question.question import QueryTerm
 
 
 @dataclass
@@ -141,7 +141,7 @@ def vocabulary(number: Mapping[str, int], named: Iterable[int] = ()) -> Vocabula
 
 
 def expand_all(
-    units: Sequence[Unit], known: Vocabulary, soft: bool = True
+    units: Sequence[QueryTerm], known: Vocabulary, soft: bool = True
 ) -> list[dict[int, float]]:
     """What each unit may stand for, alone and as a part of an abbreviation of several words."""
     ways = [expand(unit, known, soft) for unit in units]
@@ -155,7 +155,9 @@ def expand_all(
     return ways
 
 
-def _initials(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int, int, float]]:
+def _initials(
+    units: Sequence[QueryTerm], known: Vocabulary
+) -> Iterator[tuple[int, int, int, float]]:
     """Terms made of the first letters of neighbouring words: (place, words, term, likeness)."""
     letters = [unit.text[:1].lower() for unit in units]
     for size in (5, 4, 3):
@@ -171,7 +173,7 @@ def _initials(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, i
                 yield at, 2, number, PAIR
 
 
-def _joined(units: Sequence[Unit], known: Vocabulary) -> Iterator[tuple[int, int]]:
+def _joined(units: Sequence[QueryTerm], known: Vocabulary) -> Iterator[tuple[int, int]]:
     """Terms that join shortenings of two neighbouring words (``jkwgt``: jackknife weight)."""
     for at, (left, right) in enumerate(itertools.pairwise(units)):
         first, second = left.text.lower(), right.text.lower()
@@ -211,7 +213,7 @@ def _short(part: str, word: str) -> bool:
     return abbreviates(part, word) or (len(part) == 2 and _in_order(part, word))
 
 
-def expand(unit: Unit, known: Vocabulary, soft: bool = True) -> dict[int, float]:
+def expand(unit: QueryTerm, known: Vocabulary, soft: bool = True) -> dict[int, float]:
     """Numbers of the catalog's terms that a unit may stand for, each with a likeness 0 to 1.
 
     ``soft`` lets synonyms in. The result for a term is remembered with the catalog.

@@ -71,7 +71,7 @@ class Match:
     spelled: Mapping[int, str]
 
 
-def meet(
+def match_catalog(
     question: Question, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
 ) -> Match:
     """Match a question with a catalog."""

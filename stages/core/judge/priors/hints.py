@@ -15,9 +15,9 @@ from stages.core.errors import DataError
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
-    from stages.core.judge.match.data_lookup import Seeker
-    from stages.core.judge.priors.query_log import BoundHistory, History
-    from stages.core.judge.priors.rules import Applied, BoundRules, Rules
+    from stages.core.judge.match.data_lookup import ValueLookup
+    from stages.core.judge.priors.query_log import BoundHistory, QueryLog
+    from stages.core.judge.priors.rules import Applied, BoundRules, RuleFile
     from stages.core.records import Table, Task
     from stages.core.sandbox.database import Database
 
@@ -35,8 +35,8 @@ class Hints:
 
     recall: float
     without: tuple[str, ...]
-    rules: Rules | None
-    history: History | None
+    rules: RuleFile | None
+    history: QueryLog | None
     index: Path | None = None
     data: Database | None = None
 
@@ -46,7 +46,7 @@ class Hints:
         Raises:
             DataError: The task has no question.
         """
-        from stages.core.judge.match.data_lookup import Seeker, with_values
+        from stages.core.judge.match.data_lookup import ValueLookup, with_values
         from stages.core.judge.priors.query_log import BoundHistory
         from stages.core.judge.priors.rules import BoundRules
         from stages.core.names import names_of
@@ -60,7 +60,7 @@ class Hints:
         if self.data is None:
             return Ready(self, task, tables, rules, history)
         tables, notes = with_values(tables, self.data)
-        return Ready(self, task, tables, rules, history, Seeker(tables, self.data), notes)
+        return Ready(self, task, tables, rules, history, ValueLookup(tables, self.data), notes)
 
     def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
         """What the rules say to the question; None where there are none, or they are off."""
@@ -101,7 +101,7 @@ class Ready:
     tables: Sequence[Table]
     rules: BoundRules | None = None
     history: BoundHistory | None = None
-    seeker: Seeker | None = None
+    seeker: ValueLookup | None = None
     notes: tuple[str, ...] = ()
 
     def alone(self) -> Judgment:
@@ -114,13 +114,15 @@ class Ready:
         Args:
             chosen: Tables that a model chose: kept, and past SQL and keys speak for them.
         """
-        from stages.core.judge.priors.query_log import recalled
+        from stages.core.judge.priors.query_log import apply_query_log
 
         past = self.history if "co-occurrence" not in self.hints.without else None
         found = self._judged(self.rules, past, chosen)
         if past:
             applied = self.hints.applied(self.task, self.tables)
-            found = recalled(found, past, chosen | set(applied.add_tables if applied else ()))
+            found = apply_query_log(
+                found, past, chosen | set(applied.add_tables if applied else ())
+            )
         notes = (*self.notes, *(self.seeker.notes if self.seeker else ()))
         return replace(found, notes=(*found.notes, *notes)) if notes else found
 

@@ -27,7 +27,7 @@ def named(choices: Iterable[Choice]) -> frozenset[str]:
     return frozenset(name for choice in choices for name in choice.chosen)
 
 
-def fused(
+def apply_model_choice(
     judgment: Judgment,
     choices: Iterable[Choice],
     tables: Sequence[Table],

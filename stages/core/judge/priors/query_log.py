@@ -33,7 +33,7 @@ statement does not make a certainty."""
 
 
 @dataclass(frozen=True)
-class History:
+class QueryLog:
     """Counts over the statements that were read.
 
     Attributes:
@@ -94,7 +94,7 @@ class History:
 class BoundHistory:
     """A history over one catalog: tables come and go by the catalog's own names."""
 
-    history: History
+    history: QueryLog
     names: Names
 
     def cooccurrence(self, table: str) -> dict[str, float]:
@@ -132,7 +132,7 @@ KEYS = ("sql", "query", "gold_sql")
 _END = re.compile(r";[ \t]*(?:\r?\n|$)")
 
 
-def read_history(path: Path) -> History:
+def read_history(path: Path) -> QueryLog:
     """Count the statements of a file.
 
     Raises:
@@ -205,7 +205,7 @@ def _from_sql(text: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
 
 
-def count_statements(found: Iterator[str], *, digest: str = "") -> History:
+def count_statements(found: Iterator[str], *, digest: str = "") -> QueryLog:
     """Count tables, pairs and columns; a statement that stands twice counts twice."""
     tables: Counter[str] = Counter()
     pairs: dict[str, Counter[str]] = {}
@@ -219,7 +219,7 @@ def count_statements(found: Iterator[str], *, digest: str = "") -> History:
             elif used:
                 read += n
                 _add(used, n, tables, pairs, columns)
-    return History(read, skipped, tables, pairs, columns, digest)
+    return QueryLog(read, skipped, tables, pairs, columns, digest)
 
 
 def _add(
@@ -345,7 +345,9 @@ PULL = 0.5
 """How much of the distance to certainty a column gains that every past statement uses."""
 
 
-def recalled(found: Judgment, history: BoundHistory, wanted: Collection[str] = ()) -> Judgment:
+def apply_query_log(
+    found: Judgment, history: BoundHistory, wanted: Collection[str] = ()
+) -> Judgment:
     """The judgment with co-occurrence among the evidence, and the columns in use lifted.
 
     Tables keep their scores and their rank, which the judge has set already; columns are

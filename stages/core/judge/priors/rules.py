@@ -122,7 +122,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleFile:
     """All rules of a file; ``digest`` is the hash of its bytes."""
 
     rules: tuple[Rule, ...]
@@ -175,7 +175,7 @@ def _pair_in(pair: Pair, pairs: Sequence[Pair]) -> bool:
 class BoundRules:
     """Rules over one catalog: what they say comes in the catalog's own names."""
 
-    rules: Rules
+    rules: RuleFile
     names: Names
 
     def apply(self, question: str) -> Applied:
@@ -192,7 +192,7 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _TEXT = "tag:yaml.org,2002:str"
 
 
-def read_rules(path: Path) -> Rules:
+def read_rules(path: Path) -> RuleFile:
     """The rules of a file.
 
     Raises:
@@ -209,7 +209,7 @@ def read_rules(path: Path) -> Rules:
     return parse_rules(raw, str(path))
 
 
-def parse_rules(raw: bytes, place: str) -> Rules:
+def parse_rules(raw: bytes, place: str) -> RuleFile:
     """The rules in the bytes of a file; see `read_rules`."""
     import yaml
 
@@ -230,9 +230,11 @@ def parse_rules(raw: bytes, place: str) -> Rules:
         raise DataError(what, place=f"{place}:{_end(text[: error.position])}") from None
     digest = "sha256:" + hashlib.sha256(raw).hexdigest()
     if node is None:
-        return Rules((), digest)
+        return RuleFile((), digest)
     reader = _Reader(place)
-    return Rules(tuple(reader.rule(item) for item in reader.items(node, "a list of rules")), digest)
+    return RuleFile(
+        tuple(reader.rule(item) for item in reader.items(node, "a list of rules")), digest
+    )
 
 
 def _end(before: str) -> str:
@@ -343,7 +345,7 @@ SURE = 0.99
 Item = TypeVar("Item", RankedTable, RankedColumn)
 
 
-def ruled(found: Judgment, applied: Applied) -> Judgment:
+def apply_rules(found: Judgment, applied: Applied) -> Judgment:
     """The judgment in which what the rules add is kept, and what they forbid is not.
 
     A column that had no evidence of its own is listed where a rule adds it. Applying the

@@ -74,7 +74,7 @@ _IDENTIFIER = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)\b")
 
 
 @dataclass(frozen=True)
-class Unit:
+class QueryTerm:
     """One content word of the question or its hints.
 
     Args:
@@ -113,7 +113,7 @@ class Question:
             ``MAX(Score)``), each as the runs of words it may be, the longest first.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[QueryTerm, ...]
     spans: Mapping[str, str]
     quoted: Mapping[str, str]
     identifiers: Mapping[str, str]
@@ -133,7 +133,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     if "glossary" not in without:
         known = composed("\n".join((task.get("knowledge", ""), task.get("video", ""))))
         told.append((about(question, known), "glossary"))
-    units: dict[str, Unit] = {}
+    units: dict[str, QueryTerm] = {}
     for text, origin in told:
         for unit in _units(text, origin, without):
             units.setdefault(unit.terms[0][0], unit)
@@ -143,7 +143,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     return Question(
         units=(
             *itertools.islice(units.values(), MOST_UNITS - len(kinds)),
-            *(Unit(text, terms, 0, "form") for text, terms in kinds),
+            *(QueryTerm(text, terms, 0, "form") for text, terms in kinds),
         ),
         spans=_spans(f"{question}\n{hint}"),
         quoted=patterns.quoted(f"{question}\n{hint}"),
@@ -158,7 +158,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     )
 
 
-def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]:
+def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[QueryTerm]:
     """Content words of one text, and common words that ask for something (``where``)."""
     found = tokenize.sentence(text)
     meant = _meant(found, "translation" not in without) if "synonym" not in without else {}
@@ -173,7 +173,7 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Unit]
             terms += translated(low)
         terms += meant.get(place, ())
         dated = any(first <= start and end <= last for first, last, _ in times)
-        yield Unit(spelling, tuple(terms), place, origin, dated)
+        yield QueryTerm(spelling, tuple(terms), place, origin, dated)
 
 
 def _meant(found: tuple[tuple[str, int, int], ...], translate: bool) -> dict[int, lexicon.Terms]:

@@ -16,7 +16,7 @@ NOWHERE = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
-class Beside:
+class CandidateGraph:
     """What stands beside each of K candidates.
 
     Args:
@@ -37,29 +37,29 @@ class Beside:
     kin: Ints
 
 
-def beside(match: Match, keys: bool = True) -> Beside:
+def candidate_graph(match: Match, keys: bool = True) -> CandidateGraph:
     """Renumber neighbours and databases to the candidates; without ``keys`` no table has any."""
     index, tables = match.index, match.candidates
     standing = index.remember(f"beside {keys}", tables, lambda: _standing(index, tables, keys))
-    return replace(standing, gain=gain(match, tables).astype(np.float16))
+    return replace(standing, gain=weighted_similarity(match, tables).astype(np.float16))
 
 
-def _standing(index: Index, tables: Ints, keys: bool) -> Beside:
+def _standing(index: Index, tables: Ints, keys: bool) -> CandidateGraph:
     """What stands beside each table whatever is asked: everything but the gain."""
     local = np.full(len(index.names), -1, dtype=np.int32)
     local[tables] = np.arange(len(tables), dtype=np.int32)
-    return Beside(
+    return CandidateGraph(
         tuple(found[(found >= 0) & keys] for found in (local[index.near[at]] for at in tables)),
         np.unique(index.group[tables], return_inverse=True)[1],
         np.zeros((0, len(tables)), dtype=np.float16),
         tables,
         index.distances if keys else Distances((NOWHERE,) * len(index.names)),
-        alike(index, tables),
+        name_jaccard(index, tables),
         np.unique(index.kin[tables], return_inverse=True)[1],
     )
 
 
-def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
+def graph_features(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
     """Features of the candidates from their first probabilities, each float32 [K]."""
     n = len(first)
     best, second, bridge = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -92,13 +92,13 @@ def graph_features(first: Floats, around: Beside) -> dict[str, Floats]:
     )
 
 
-def gain(match: Match, tables: Ints) -> Floats:
+def weighted_similarity(match: Match, tables: Ints) -> Floats:
     """Likeness of each unit with each table times the unit's share of all weight, [U, tables]."""
     made: Floats = match.best[:, tables] * match.idf[:, None] / (float(match.idf.sum()) or 1.0)
     return made
 
 
-def alike(index: Index, tables: Ints) -> Floats:
+def name_jaccard(index: Index, tables: Ints) -> Floats:
     """Shares of terms in common between the names of tables (Jaccard), 0 on the diagonal."""
     return index.remember("alike", tables, lambda: _alike(index, tables))
 
@@ -121,7 +121,7 @@ def _alike(index: Index, tables: Ints) -> Floats:
     return made.astype(np.float32)
 
 
-def _akin(first: Floats, around: Beside) -> dict[str, Floats]:
+def _akin(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
     """Scores of tables with like names: heads and their lines, copies, parts."""
     n = len(first)
     groups = int(around.kin.max(initial=-1)) + 1
@@ -145,7 +145,7 @@ def _akin(first: Floats, around: Beside) -> dict[str, Floats]:
 MOST_ENDS, LEAST_END = 6, 0.1
 
 
-def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
+def _on_paths(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
     """Whether a table lies on a shortest join path between two strong ones."""
     n = len(first)
     on, total = np.zeros(n), np.zeros(n)
@@ -176,7 +176,7 @@ def _on_paths(first: Floats, around: Beside) -> dict[str, Floats]:
     }
 
 
-def _bridged(order: Ints, first: Floats, around: Beside) -> float:
+def _bridged(order: Ints, first: Floats, around: CandidateGraph) -> float:
     """The strongest pair of neighbours that are not keyed to each other: the weaker's score."""
     for i in range(1, len(order)):
         for j in range(i):

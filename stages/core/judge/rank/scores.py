@@ -10,7 +10,7 @@ from stages.core.judge.index.postings import Floats
 from stages.core.judge.judgment import History
 from stages.core.judge.match.match import Match
 from stages.core.judge.rank import set_model, trees
-from stages.core.judge.rank.graph_features import beside, graph_features
+from stages.core.judge.rank.graph_features import candidate_graph, graph_features
 from stages.core.judge.rank.table_features import table_features
 
 #: Weights of the first look, set by hand.
@@ -44,14 +44,14 @@ GRAPH = frozenset({"neighbour", "key"})
 GROUPED = ("group_best", "group_sum", "group_best_rank", "group_sum_rank")
 
 
-def first_look(features: Mapping[str, Floats]) -> Floats:
+def first_stage_scores(features: Mapping[str, Floats]) -> Floats:
     """Scores from 0 to 1 by hand-set weights: what the look along the keys starts from."""
     raw = np.sum([features[name] * weight for name, weight in WEIGHTS.items()], axis=0)
     made: Floats = (1.0 / (1.0 + np.exp(4.0 - raw))).astype(np.float32)
     return made
 
 
-def look_again(
+def with_graph_features(
     match: Match, features: dict[str, Floats], without: frozenset[str] = frozenset()
 ) -> dict[str, Floats]:
     """The features of the first look, and those that the key graph adds to them."""
@@ -60,7 +60,9 @@ def look_again(
             name: np.zeros_like(v) for name, v in features.items() if name.startswith("group_")
         }
         features = features | nothing
-    made = features | graph_features(first_look(features), beside(match, not without & GRAPH))
+    made = features | graph_features(
+        first_stage_scores(features), candidate_graph(match, not without & GRAPH)
+    )
     return made | (
         {name: np.zeros_like(made[name]) for name in GROUPED} if "routing" in without else {}
     )
@@ -72,11 +74,11 @@ def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> 
     Tables that are no candidates stay below all candidates, in the order of the first score;
     parts of a family that has candidates share the least of those.
     """
-    features = look_again(match, table_features(match), without)
+    features = with_graph_features(match, table_features(match), without)
     held = trees.model("tables")
     alone = held.log_odds(features) if held else _log_odds(features["p"])
-    apart = originals_first(match, alone)
-    together = apart if GRAPH & without else set_model.refined(match, apart)
+    apart = demote_copies(match, alone)
+    together = apart if GRAPH & without else set_model.judge_together(match, apart)
     own = (1.0 / (1.0 + np.exp(-together))).astype(np.float32)
     least_own = float(own.min(initial=1.0))
     scores = (0.5 * least_own * match.first / (1.0 + match.first)).astype(np.float32)
@@ -90,7 +92,7 @@ def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> 
     return scores
 
 
-def originals_first(match: Match, log_odds: Floats) -> Floats:
+def demote_copies(match: Match, log_odds: Floats) -> Floats:
     """Log-odds with those of copies lowered, but where the question says what makes the copy."""
     made, names = log_odds.copy(), match.index.table_terms
     for place, at in enumerate(match.candidates):
@@ -109,7 +111,7 @@ def _log_odds(chances: Floats) -> Floats:
     return made
 
 
-def lifted(
+def boost(
     scores: Floats, names: Sequence[str], history: History, wanted: Collection[str] = ()
 ) -> Floats:
     """Lift tables that past SQL uses beside the strongest ones, and beside those that are wanted

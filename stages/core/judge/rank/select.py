@@ -24,7 +24,7 @@ _TABLES, _COLUMNS = 0.02, 0.0
 UNTOLD = 3.0
 
 
-def keep(
+def select(
     scores: Floats,
     recall: float,
     counts: Floats | None = None,
@@ -94,7 +94,7 @@ MOST_PARTS = 24
 tables keeps their bridges by score."""
 
 
-def joined(
+def add_join_tables(
     kept: NDArray[np.bool_], scores: Floats, names: Sequence[str], keys: KeyGraph
 ) -> NDArray[np.bool_]:
     """The kept tables and the bridges between their parts.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stages.core.judge.index.index import Index
 from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.match.match import Match
-from stages.core.judge.rank.graph_features import alike, gain
+from stages.core.judge.rank.graph_features import name_jaccard, weighted_similarity
 
 #: Tables that are judged together, and of one set.
 MOST_TABLES, MOST_MEMBERS = 8, 6
@@ -57,7 +57,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Around:
+class SetContext:
     """What n tables say about the question and each other.
 
     Args:
@@ -76,10 +76,10 @@ class Around:
     values: Flags
     n_tables: int
 
-    def only(self, places: Ints) -> Around:
+    def only(self, places: Ints) -> SetContext:
         """The same for some of the tables, in the order of ``places``."""
         pairs = np.ix_(places, places)
-        return Around(
+        return SetContext(
             self.gain[:, places],
             self.joined[pairs],
             self.alike[pairs],
@@ -89,7 +89,7 @@ class Around:
         )
 
 
-def around(match: Match, places: Ints) -> Around:
+def set_context(match: Match, places: Ints) -> SetContext:
     """What candidates (by place) say."""
     index = match.index
     local = {int(place): at for at, place in enumerate(places)}
@@ -97,10 +97,10 @@ def around(match: Match, places: Ints) -> Around:
     order = np.argsort(places)
     rank = np.ix_(np.argsort(order), np.argsort(order))
     tables = match.candidates[places[order]]
-    return Around(
-        gain(match, match.candidates[places]).astype(np.float32),
+    return SetContext(
+        weighted_similarity(match, match.candidates[places]).astype(np.float32),
         index.remember("joined", tables, lambda: _joined(index, tables))[rank],
-        (alike(index, tables) >= ALIKE)[rank],
+        (name_jaccard(index, tables) >= ALIKE)[rank],
         _holders(match, match.spelled, local),
         _holders(match, match.exact, local),
         len(index.names),
@@ -138,7 +138,7 @@ def members(n: int) -> Floats:
     return made
 
 
-def features(logits: Floats, near: Around) -> Floats:
+def features(logits: Floats, near: SetContext) -> Floats:
     """Features of all sets, float32 [sets, names].
 
     Args:
@@ -231,7 +231,7 @@ def save(fitted: Iterable[float], path: Path) -> None:
     path.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def chances(logits: Floats, near: Around, fitted: Floats) -> Floats:
+def blended_log_odds(logits: Floats, near: SetContext, fitted: Floats) -> Floats:
     """Log-odds that the answer needs each table, judged together and blended with its own."""
     total = features(logits, near) @ fitted
     share = np.exp(total - total.max())
@@ -240,7 +240,7 @@ def chances(logits: Floats, near: Around, fitted: Floats) -> Floats:
     return made
 
 
-def likeliest(logits: Floats) -> Ints:
+def top_with_ties(logits: Floats) -> Ints:
     """Places of the tables to judge together, the best first; equal ones all or none."""
     order = np.argsort(-logits, kind="stable")
     if len(order) > MOST_TABLES and logits[order[MOST_TABLES]] == logits[order[MOST_TABLES - 1]]:
@@ -248,14 +248,14 @@ def likeliest(logits: Floats) -> Ints:
     return order[:MOST_TABLES]
 
 
-def refined(match: Match, logits: Floats) -> Floats:
+def judge_together(match: Match, logits: Floats) -> Floats:
     """The log-odds of all candidates, those of the likeliest judged together, float32 [K]."""
     fitted = weights()
     if fitted is None or len(logits) < 2:
         return logits
-    places = likeliest(logits)
+    places = top_with_ties(logits)
     if len(places) < 2:
         return logits
     made = logits.copy()
-    made[places] = chances(logits[places], around(match, places), fitted)
+    made[places] = blended_log_odds(logits[places], set_context(match, places), fitted)
     return made

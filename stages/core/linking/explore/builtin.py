@@ -11,17 +11,17 @@ from stages.core.errors import SqlUnavailable
 from stages.core.judge.judgment import Evidence, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lang import Lang
-from stages.core.linking.column_refs import column_of, units
+from stages.core.linking.column_refs import column_of, column_refs
 from stages.core.linking.explore.judgments import judged, judgment
 from stages.core.linking.explore.profile import (
-    Facts,
-    Overlap,
+    KeyOverlap,
+    TableProfile,
     facts_of,
     overlap,
     sought,
     unreadable,
 )
-from stages.core.linking.judgment import Standing, standing
+from stages.core.linking.judgment import Standing, judgment_for
 from stages.core.records import JudgedColumn, Table, TableJudgment, Task
 from stages.core.text import cell, quoted, visible
 
@@ -80,7 +80,7 @@ class Wording:
         return self._words["kept"]
 
     def observations(
-        self, table: str, column: str, facts: Facts, overlaps: Sequence[Overlap]
+        self, table: str, column: str, facts: TableProfile, overlaps: Sequence[KeyOverlap]
     ) -> str:
         """What the statements saw of a column."""
         if facts.error:
@@ -100,7 +100,7 @@ class Wording:
         ]
         return self._words["and"].join(filter(None, said)) or self._words["unseen"]
 
-    def _filled(self, column: str, facts: Facts) -> str:
+    def _filled(self, column: str, facts: TableProfile) -> str:
         rows, filled = facts.rows, facts.filled.get(column)
         if rows is None or filled is None:
             return ""
@@ -109,7 +109,7 @@ class Wording:
         kind = "full" if filled == rows else "null" if filled else "empty"
         return self._words[kind].format(rows=rows, nulls=rows - filled)
 
-    def _keys(self, found: Overlap) -> str:
+    def _keys(self, found: KeyOverlap) -> str:
         edge = found.edge
         left = f"{quoted(edge.left)}.{quoted(edge.left_columns[0])}"
         right = f"{quoted(edge.right)}.{quoted(edge.right_columns[0])}"
@@ -117,7 +117,7 @@ class Wording:
             left=left, right=right, keys=found.keys, found=found.found
         )
 
-    def summary(self, ranked: RankedTable, facts: Facts, relevant: bool) -> str:
+    def summary(self, ranked: RankedTable, facts: TableProfile, relevant: bool) -> str:
         """What the judge says of the table, and its size."""
         said = [
             reason(RankedTable(ranked.name, ranked.score, relevant, ranked.evidence), self._lang)
@@ -139,11 +139,11 @@ OWN_EVIDENCE = frozenset({"name", "description", "glossary", "value", "rule", "m
 
 
 @dataclass(frozen=True)
-class Seen:
+class TableFindings:
     """What the statements saw of all candidate tables."""
 
-    facts: Mapping[str, Facts]
-    overlaps: Mapping[str, Sequence[Overlap]]
+    facts: Mapping[str, TableProfile]
+    overlaps: Mapping[str, Sequence[KeyOverlap]]
 
 
 class Observer:
@@ -183,7 +183,7 @@ class Observer:
             for name, table in self._by_name.items()
         }
 
-    def safe(self, table: Table, facts: Facts, error: str = "") -> TableJudgment:
+    def safe(self, table: Table, facts: TableProfile, error: str = "") -> TableJudgment:
         """The judgment of a table that could not be explored: relevant, by the judge alone.
 
         Args:
@@ -191,14 +191,16 @@ class Observer:
             facts: Why there are no rows, where there are none.
             error: Why its exploration failed although there are.
         """
-        made = self._judged(table, True, Seen({table["name"]: facts}, {}), frozenset(self._by_name))
+        made = self._judged(
+            table, True, TableFindings({table["name"]: facts}, {}), frozenset(self._by_name)
+        )
         if error:
             made["error"] = error
         return made
 
     @cached_property
     def _judge(self) -> Standing:
-        return standing(self._task, self._tables)
+        return judgment_for(self._task, self._tables)
 
     @cached_property
     def _graph(self) -> KeyGraph:
@@ -206,14 +208,14 @@ class Observer:
 
         return key_graph(list(self._by_name.values()))
 
-    def _look(self, progress: Callable[[int], object]) -> Seen:
+    def _look(self, progress: Callable[[int], object]) -> TableFindings:
         from stages.core.judge.question.question import read
 
         asked = read(self._task)
         values = sought({*asked.quoted, *asked.spans, *map(str.lower, asked.named)})
         done = iter(range(1, len(self._by_name) + 1))
 
-        def look(table: Table) -> Facts:
+        def look(table: Table) -> TableProfile:
             found = facts_of(self._data, table, self._kept[table["name"]], values)
             progress(next(done))
             return found
@@ -221,14 +223,14 @@ class Observer:
         tables = list(self._by_name.values())
         found = self._data.each(look, tables) if self._data else [look(table) for table in tables]
         facts = {table["name"]: fact for table, fact in zip(tables, found, strict=True)}
-        return Seen(facts, self._compared(facts))
+        return TableFindings(facts, self._compared(facts))
 
-    def _compared(self, facts: dict[str, Facts]) -> dict[str, list[Overlap]]:
+    def _compared(self, facts: dict[str, TableProfile]) -> dict[str, list[KeyOverlap]]:
         """The first relations of every table that has data, compared once for both its ends.
 
         Tables that can no longer be reached are marked in ``facts``.
         """
-        seen: dict[str, list[Overlap]] = {name: [] for name in self._by_name}
+        seen: dict[str, list[KeyOverlap]] = {name: [] for name in self._by_name}
         if self._data is None:
             return seen
         for edge in self._graph.edges:
@@ -246,7 +248,7 @@ class Observer:
                     seen[end].append(found)
         return seen
 
-    def _relevant(self, seen: Seen) -> frozenset[str]:
+    def _relevant(self, seen: TableFindings) -> frozenset[str]:
         base = {
             name
             for name, table in self._by_name.items()
@@ -268,7 +270,7 @@ class Observer:
         return any(item.type in OWN_EVIDENCE for item in self._judge.table(name).evidence)
 
     def _judged(
-        self, table: Table, is_relevant: bool, seen: Seen, relevant: frozenset[str]
+        self, table: Table, is_relevant: bool, seen: TableFindings, relevant: frozenset[str]
     ) -> TableJudgment:
         name = table["name"]
         facts, overlaps = seen.facts[name], seen.overlaps.get(name, ())
@@ -283,19 +285,19 @@ class Observer:
         )
 
     def _columns(
-        self, table: Table, seen: Seen, relevant: frozenset[str]
+        self, table: Table, seen: TableFindings, relevant: frozenset[str]
     ) -> Iterator[JudgedColumn]:
         """Columns that the judge keeps, whose values match, or that join a relevant table."""
         facts = seen.facts[table["name"]]
         reasons = self._reasons(table, facts, relevant)
-        for name in units(table):
+        for name in column_refs(table):
             if name in reasons:
                 overlaps = seen.overlaps.get(table["name"], ())
                 said = self._say.observations(table["name"], name, facts, overlaps)
                 yield judged(name, "; ".join(dict.fromkeys(reasons[name])), said)
 
     def _reasons(
-        self, table: Table, facts: Facts, relevant: frozenset[str]
+        self, table: Table, facts: TableProfile, relevant: frozenset[str]
     ) -> dict[str, list[str]]:
         """Why each column counts, by candidate column; never empty for a table with columns."""
         allowed = self._candidates(table)

@@ -17,9 +17,9 @@ from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
 from stages.core.lines.sections import section
 from stages.core.linking.brief import EXCERPTS
-from stages.core.linking.explore.judgments import JUDGMENT, Judged, understood
+from stages.core.linking.explore.judgments import JUDGMENT, Judged, parse_judgment
 from stages.core.records import Column, Field, Statement, Table, Task
-from stages.core.sandbox.result_cache import Tried
+from stages.core.sandbox.result_cache import QueryOutcome
 from stages.core.text import block, cell, quoted, safe_lines, visible
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ NAMES = 40
 
 
 @dataclass(frozen=True)
-class Detail:
+class ColumnDetail:
     """How much is shown of each column.
 
     Args:
@@ -43,7 +43,7 @@ class Detail:
     examples: int
 
 
-DETAILS = (Detail(300, 3), Detail(80, 1), Detail(0, 0))
+DETAILS = (ColumnDetail(300, 3), ColumnDetail(80, 1), ColumnDetail(0, 0))
 """From most to least; the first that fits is taken."""
 
 
@@ -123,7 +123,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(quoted(name) for name in names)
 
 
-def _column(column: Column, fields: Sequence[Field], detail: Detail) -> Iterator[str]:
+def _column(column: Column, fields: Sequence[Field], detail: ColumnDetail) -> Iterator[str]:
     """One line for a column, or one for each of its fields."""
     note = column.get("description") or column.get("comment") or column.get("nl_name") or ""
     if not fields:
@@ -134,7 +134,7 @@ def _column(column: Column, fields: Sequence[Field], detail: Detail) -> Iterator
         yield _line(path, field, field.get("description") or note, detail)
 
 
-def _line(name: str, column: Column | Field, note: str, detail: Detail) -> str:
+def _line(name: str, column: Column | Field, note: str, detail: ColumnDetail) -> str:
     text = f"- {name} {visible(column['type'], 120)}"
     if note and detail.note:
         text += f": {visible(note, detail.note)}"
@@ -204,7 +204,7 @@ FIRST_ASKED: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Terms:
+class ExploreOptions:
     """How a table is explored.
 
     Args:
@@ -222,7 +222,7 @@ class Terms:
     excerpts: Excerpts = EXCERPTS
 
 
-class Broken(Exception):
+class NoJudgment(Exception):
     """The conversation ended without a judgment; ``log`` is what had been run."""
 
     def __init__(self, error: ModelError | SqlUnavailable, log: Sequence[Statement]) -> None:
@@ -238,7 +238,7 @@ def prompt_hash(lang: Lang) -> str:
 
 
 async def explore_table(
-    model: Model, data: Data, task: Task, table: Table, kept: Sequence[str], terms: Terms
+    model: Model, data: Data, task: Task, table: Table, kept: Sequence[str], terms: ExploreOptions
 ) -> Judged:
     """The judgment that the model reaches by way of its queries.
 
@@ -253,16 +253,16 @@ async def explore_table(
     Raises:
         Broken: A call failed or the data was out of reach, and no judgment came.
     """
-    talk = Talk(model, data, terms, _opening(task, table, kept, data.dialect, terms))
+    talk = Exploration(model, data, terms, _opening(task, table, kept, data.dialect, terms))
     try:
         await talk.explore()
         reply = await talk.judged()
     except (ModelError, SqlUnavailable) as error:
-        raise Broken(error, talk.log) from None
-    return understood(reply, table, talk.log)
+        raise NoJudgment(error, talk.log) from None
+    return parse_judgment(reply, table, talk.log)
 
 
-class Talk:
+class Exploration:
     """A conversation as it grows.
 
     Attributes:
@@ -270,7 +270,7 @@ class Talk:
     """
 
     def __init__(
-        self, model: Model, data: Data, terms: Terms, opening: Sequence[Mapping[str, str]]
+        self, model: Model, data: Data, terms: ExploreOptions, opening: Sequence[Mapping[str, str]]
     ) -> None:
         self.model, self.data, self.terms = model, data, terms
         self.messages = list(opening)
@@ -335,7 +335,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _results(ran: Sequence[Tried]) -> str:
+def _results(ran: Sequence[QueryOutcome]) -> str:
     """The statements as they ran, each with its result, as one data block."""
     parts = []
     for tried in ran:
@@ -345,7 +345,7 @@ def _results(ran: Sequence[Tried]) -> str:
 
 
 def _opening(
-    task: Task, table: Table, kept: Sequence[str], dialect: str, terms: Terms
+    task: Task, table: Table, kept: Sequence[str], dialect: str, terms: ExploreOptions
 ) -> list[dict[str, str]]:
     """Instructions, and the user message: the task first, then what is about this table."""
     found = {name: section(task, name) or {} for name in ("plan", "prune", "summarize")}

@@ -69,7 +69,7 @@ def judgment(
     return made
 
 
-def understood(reply: Mapping[str, Any], table: Table, log: Sequence[Statement]) -> Judged:
+def parse_judgment(reply: Mapping[str, Any], table: Table, log: Sequence[Statement]) -> Judged:
     """The judgment of a reply; columns that the table has not are dropped, with a note.
 
     Args:

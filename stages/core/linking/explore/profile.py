@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from stages.core.errors import SqlUnavailable
 from stages.core.judge.judgment import Edge
-from stages.core.linking.column_refs import column_of, units
+from stages.core.linking.column_refs import column_of, column_refs
 from stages.core.records import Statement, Table
 from stages.core.sandbox.names import hidden
-from stages.core.sandbox.result_cache import WHOLE, Tried
+from stages.core.sandbox.result_cache import WHOLE, QueryOutcome
 
 if TYPE_CHECKING:
     from stages.core.sandbox.session import Data
@@ -39,7 +39,7 @@ _CLAUSE = re.compile(r"[\n\t，。；：？！、（）()?;]|, |\. |: ")
 
 
 @dataclass(frozen=True)
-class Facts:
+class TableProfile:
     """What is known of one table.
 
     Args:
@@ -60,7 +60,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class KeyOverlap:
     """How far the keys of one relation meet.
 
     Args:
@@ -76,9 +76,9 @@ class Overlap:
     log: Statement
 
 
-def unreadable(error: str) -> Facts:
+def unreadable(error: str) -> TableProfile:
     """The facts of a table that has data, none of which can be read."""
-    return Facts(error=error, failed=True)
+    return TableProfile(error=error, failed=True)
 
 
 def probe(table: Table) -> str:
@@ -86,7 +86,9 @@ def probe(table: Table) -> str:
     return f"SELECT 1 AS one FROM {quote(table['name'])} LIMIT 1"
 
 
-def facts_of(data: Data | None, table: Table, kept: Sequence[str], values: Sequence[str]) -> Facts:
+def facts_of(
+    data: Data | None, table: Table, kept: Sequence[str], values: Sequence[str]
+) -> TableProfile:
     """The facts of one table.
 
     Args:
@@ -96,14 +98,14 @@ def facts_of(data: Data | None, table: Table, kept: Sequence[str], values: Seque
         values: What to look for, as `sought` gives it, in lower case.
     """
     if data is None or not data.has_data(table):
-        return Facts(error=NO_DATA)
+        return TableProfile(error=NO_DATA)
     try:
         return _read(data, table, kept, values)
     except SqlUnavailable as error:
         return unreadable(str(error))
 
 
-def _read(data: Data, table: Table, kept: Sequence[str], values: Sequence[str]) -> Facts:
+def _read(data: Data, table: Table, kept: Sequence[str], values: Sequence[str]) -> TableProfile:
     """The facts of a table that has data.
 
     Raises:
@@ -122,7 +124,7 @@ def _read(data: Data, table: Table, kept: Sequence[str], values: Sequence[str]) 
         for name, value in found.result.rows if found.result else ():
             matches.setdefault(searched[int(str(name)[1:])], []).append(str(value))
     rows, filled = _counts(table, counted)
-    return Facts(rows, filled, matches, tuple(one.log for one in tried))
+    return TableProfile(rows, filled, matches, tuple(one.log for one in tried))
 
 
 def count_statement(table: Table) -> str:
@@ -140,10 +142,10 @@ def _seen(table: Table) -> list[str]:
     """Columns and fields, but for those whose values are hidden."""
     unseen = set(hidden(table))
     parents = column_of(table)
-    return [name for name in units(table) if parents[name] not in unseen]
+    return [name for name in column_refs(table) if parents[name] not in unseen]
 
 
-def _counts(table: Table, tried: Tried) -> tuple[int | None, dict[str, int]]:
+def _counts(table: Table, tried: QueryOutcome) -> tuple[int | None, dict[str, int]]:
     if tried.result is None or not tried.result.rows:
         return None, {}
     total, *filled = (int(cell or 0) for cell in tried.result.rows[0])
@@ -182,7 +184,7 @@ def sought(values: Iterable[str]) -> list[str]:
 
 def _text_columns(table: Table, kept: Sequence[str]) -> list[str]:
     """Candidate columns and fields that hold text and may be shown."""
-    wanted, of, parents = set(kept), units(table), column_of(table)
+    wanted, of, parents = set(kept), column_refs(table), column_of(table)
     return [
         name
         for name in _seen(table)
@@ -190,7 +192,7 @@ def _text_columns(table: Table, kept: Sequence[str]) -> list[str]:
     ][:SEARCHED]
 
 
-def overlap(data: Data, edge: Edge, tables: Mapping[str, Table]) -> Overlap | None:
+def overlap(data: Data, edge: Edge, tables: Mapping[str, Table]) -> KeyOverlap | None:
     """How far the keys of a relation meet; None where that cannot be found out.
 
     Raises:
@@ -203,7 +205,7 @@ def overlap(data: Data, edge: Edge, tables: Mapping[str, Table]) -> Overlap | No
     if tried.result is None or not tried.result.rows:
         return None
     keys, found = (int(cell or 0) for cell in tried.result.rows[0])
-    return Overlap(edge, keys, found, tried.log)
+    return KeyOverlap(edge, keys, found, tried.log)
 
 
 def overlap_statement(edge: Edge, tables: Mapping[str, Table]) -> str:

@@ -18,7 +18,7 @@ from stages.core.lang import Lang
 from stages.core.lines.readers import listed
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
-from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, Reader, Said
+from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, ReplyReader, Said
 from stages.core.linking.prune.tally import Voted
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
@@ -37,7 +37,7 @@ ROLES = ("system", "user", "negative", "positive")
 
 
 @dataclass(frozen=True)
-class Terms:
+class PruneOptions:
     """On what terms the model is asked.
 
     Args:
@@ -55,7 +55,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SampledReplies:
     """What came of it.
 
     Args:
@@ -74,7 +74,9 @@ def prompt_hash(lang: Lang) -> str:
     return prompts.combined_hash(*(prompts.load("prune", role, lang) for role in ROLES))
 
 
-async def ask(model: Model, task: Task, sheets: Sequence[Sheet], lang: Lang, terms: Terms) -> Asked:
+async def ask(
+    model: Model, task: Task, sheets: Sequence[Sheet], lang: Lang, terms: PruneOptions
+) -> SampledReplies:
     """All samples on all batches of the groups.
 
     Raises:
@@ -85,14 +87,14 @@ async def ask(model: Model, task: Task, sheets: Sequence[Sheet], lang: Lang, ter
     notes = [f"the {name} is cut in the prompts" for name in paper.cut]
     if size(Batch(())) > terms.most * 3 // 4:
         error = f"instructions and question alone fill most of --max-tokens {terms.most}; raise it"
-        return Asked((), tuple(notes), f"nothing was asked: {error}")
+        return SampledReplies((), tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=min(terms.least, terms.most), most=terms.most)
     requests = [request for batch in batches for request in _requests(paper, batch, terms.samples)]
     answers = await ask_together(model, requests, terms.timeout)
     votes, unknown = _votes(batches, answers, terms.samples)
     if unknown:
         notes.append(f"names in answers that mean nothing and were left out: {listed(unknown)}")
-    return Asked(tuple(votes), (*notes, *split), _error(votes, answers))
+    return SampledReplies(tuple(votes), (*notes, *split), _error(votes, answers))
 
 
 def _requests(paper: Brief, batch: Batch, samples: int) -> list[Request]:
@@ -138,7 +140,7 @@ def _votes(
     found: list[Voted] = []
     unknown: dict[str, None] = {}
     for number, batch in enumerate(batches):
-        reader = Reader(batch)
+        reader = ReplyReader(batch)
         own = answers[number * 2 * samples : (number + 1) * 2 * samples]
         negatives = tuple(_said(reader.negative, answer) for answer in own[:samples])
         positives = tuple(_said(reader.positive, answer) for answer in own[samples:])

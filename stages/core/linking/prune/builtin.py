@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from stages.core.linking.column_refs import Unit, column_of, units
+from stages.core.linking.column_refs import ColumnRef, column_of, column_refs
 from stages.core.names import fold
 
 if TYPE_CHECKING:
@@ -78,17 +78,17 @@ class Protected:
     tables: Sequence[Table]
 
     @cached_property
-    def names(self) -> frozenset[Unit]:
+    def names(self) -> frozenset[ColumnRef]:
         """Those with a word of recognition."""
         return frozenset(
             (table["name"], name)
             for table in self.judged
-            for name, column in units(table).items()
+            for name, column in column_refs(table).items()
             if is_name_column(name, column)
         )
 
     @cached_property
-    def keys(self) -> frozenset[Unit]:
+    def keys(self) -> frozenset[ColumnRef]:
         """Those of declared keys."""
         return declared_keys(self.tables)
 
@@ -100,12 +100,12 @@ class Protected:
         return key_graph(self.tables).edges
 
     @cached_property
-    def joining(self) -> frozenset[Unit]:
+    def joining(self) -> frozenset[ColumnRef]:
         """Those that tables are joined by, declared or not."""
         every = {table["name"] for table in self.tables}
         return self.keys | self.beside(every)
 
-    def beside(self, tables: Collection[str]) -> frozenset[Unit]:
+    def beside(self, tables: Collection[str]) -> frozenset[ColumnRef]:
         """Those by which others are joined to one of these tables."""
         over: dict[str, set[str]] = {}
         for edge in self.edges:
@@ -114,13 +114,13 @@ class Protected:
             if edge.left in tables:
                 over.setdefault(edge.right, set()).update(edge.right_columns)
         found = (_over(table, over.get(table["name"], set())) for table in self.tables)
-        return frozenset[Unit]().union(*found)
+        return frozenset[ColumnRef]().union(*found)
 
 
-def declared_keys(tables: Sequence[Table]) -> frozenset[Unit]:
+def declared_keys(tables: Sequence[Table]) -> frozenset[ColumnRef]:
     """All candidate columns that a declared key runs over, on either side of it."""
     by_name = {fold(table["name"]): table for table in tables}
-    found: set[Unit] = set()
+    found: set[ColumnRef] = set()
     for table in tables:
         own = {column["name"] for column in table["columns"] if column.get("key")}
         own |= set(table.get("primary_key", []))
@@ -133,7 +133,7 @@ def declared_keys(tables: Sequence[Table]) -> frozenset[Unit]:
     return frozenset(found)
 
 
-def _over(table: Table, columns: set[str]) -> set[Unit]:
+def _over(table: Table, columns: set[str]) -> set[ColumnRef]:
     """The candidate columns of the table that lie in these columns, in any case."""
     if not columns:
         return set()
@@ -184,7 +184,7 @@ def by_evidence(
 
 
 def _staying(
-    table: Table, scores: Scores, plain: Collection[Unit], beside: Collection[Unit]
+    table: Table, scores: Scores, plain: Collection[ColumnRef], beside: Collection[ColumnRef]
 ) -> frozenset[str]:
     name, columns = table["name"], column_of(table)
     strength = scores.table(name)
@@ -204,8 +204,8 @@ def cut(
     kept: Mapping[str, frozenset[str]],
     scores: Scores,
     *,
-    relevant: Collection[Unit],
-    plain: Collection[Unit],
+    relevant: Collection[ColumnRef],
+    plain: Collection[ColumnRef],
     budget: int,
 ) -> dict[str, frozenset[str]]:
     """What is left of these tables within the budget: what is relevant, then the best.
@@ -241,7 +241,7 @@ def cut(
     }
 
 
-def _worth(unit: Unit, column: str, scores: Scores, plain: Collection[Unit]) -> float:
+def _worth(unit: ColumnRef, column: str, scores: Scores, plain: Collection[ColumnRef]) -> float:
     """What a column is ranked by: its own score, or a share of its table's.
 
     Keys and names take half, since a table that is needed is joined or named by them.

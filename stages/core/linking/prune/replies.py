@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from stages.core.linking.batches import Batch
-from stages.core.linking.column_refs import Unit
+from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.render import NAME
 from stages.core.names import fold
 from stages.core.text import visible
@@ -62,12 +62,12 @@ class Said:
     """
 
     whole: frozenset[str] = frozenset()
-    columns: frozenset[Unit] = frozenset()
+    columns: frozenset[ColumnRef] = frozenset()
     unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReplyReader:
     """Reads replies on one batch."""
 
     batch: Batch
@@ -86,7 +86,7 @@ class Reader:
 
     def _read(self, reply: Mapping[str, Any], tables: str, columns: str, *, generous: bool) -> Said:
         whole: set[str] = set()
-        units: set[Unit] = set()
+        units: set[ColumnRef] = set()
         unknown: list[str] = []
         for said in reply[tables]:
             found = self._tables(said, generous=generous, group=generous)

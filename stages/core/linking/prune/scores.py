@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stages.core.linking.column_refs import Unit
-from stages.core.linking.judgment import standing
+from stages.core.linking.column_refs import ColumnRef
+from stages.core.linking.judgment import judgment_for
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -26,13 +26,13 @@ class Scores:
     """
 
     tables: Mapping[str, float]
-    columns: Mapping[Unit, float]
+    columns: Mapping[ColumnRef, float]
 
     def table(self, name: str) -> float:
         """The score of a table."""
         return self.tables.get(name, 0.0)
 
-    def column(self, unit: Unit, column: str) -> float:
+    def column(self, unit: ColumnRef, column: str) -> float:
         """The score of a candidate column; a field without its own has that of its column."""
         found = self.columns.get(unit)
         return self.columns.get((unit[0], column), 0.0) if found is None else found
@@ -46,7 +46,7 @@ def scores(task: Task, tables: Sequence[Table]) -> Scores:
         tables: In an order that does not depend on that of the table lines, since the judge
             breaks ties by it.
     """
-    found = standing(task, tables)
+    found = judgment_for(task, tables)
     return Scores(
         {name: table.score for name, table in found.tables.items()},
         {(name, c.name): c.score for name, columns in found.columns.items() for c in columns},

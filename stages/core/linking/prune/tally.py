@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stages.core.linking.column_refs import Unit, every, folded, grouped, units
+from stages.core.linking.column_refs import ColumnRef, column_refs, every, folded, grouped
 from stages.core.linking.prune.replies import Said
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def superset_section(
         notes: What is worth knowing.
         error: Why the answer is only the safe one.
     """
-    whole = {table["name"]: tuple(units(table)) for table in tables}
+    whole = {table["name"]: tuple(column_refs(table)) for table in tables}
     made: dict[str, Any] = {
         "kept": {t["name"]: folded(t, kept[t["name"]]) for t in tables if t["name"] in kept},
         "deleted": _lost(whole, whole, kept if cut is None else cut),
@@ -105,7 +105,7 @@ def _few(notes: list[str], unlisted: int) -> list[str]:
 
 # Deletion by intersection, keeping by union, and keeping wins (seed 004, 3.3).
 
-Named = TypeVar("Named", str, Unit)
+Named = TypeVar("Named", str, ColumnRef)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Contested:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PruneOutcome:
     """What pruning leaves.
 
     Args:
@@ -158,7 +158,7 @@ class Outcome:
 
     kept: Mapping[str, frozenset[str]]
     judged: frozenset[str] = frozenset()
-    relevant: frozenset[Unit] = frozenset()
+    relevant: frozenset[ColumnRef] = frozenset()
     contested: tuple[Contested, ...] = ()
     refused: bool = False
 
@@ -170,21 +170,21 @@ class _Tally:
     failed: set[str] = field(default_factory=set)
     judged: set[str] = field(default_factory=set)
     whole: dict[str, bool] = field(default_factory=dict)
-    deleted: set[Unit] = field(default_factory=set)
-    positive: set[Unit] = field(default_factory=set)
+    deleted: set[ColumnRef] = field(default_factory=set)
+    positive: set[ColumnRef] = field(default_factory=set)
     relevant: set[str] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)
-    against: Counter[Unit] = field(default_factory=Counter)
-    favour: Counter[Unit] = field(default_factory=Counter)
+    against: Counter[ColumnRef] = field(default_factory=Counter)
+    favour: Counter[ColumnRef] = field(default_factory=Counter)
 
 
 def merged(
     tables: Sequence[Table],
     votes: Iterable[Voted],
     *,
-    names: Collection[Unit],
-    keys: Collection[Unit],
-) -> Outcome:
+    names: Collection[ColumnRef],
+    keys: Collection[ColumnRef],
+) -> PruneOutcome:
     """What stays of the tables.
 
     Args:
@@ -198,17 +198,17 @@ def merged(
     kept: dict[str, frozenset[str]] = {}
     for table in tables:
         name = table["name"]
-        own = frozenset(units(table))
+        own = frozenset(column_refs(table))
         left = _left(name, own, tally, names, keys) if name in judged else own
         if left or not own:
             kept[name] = left
-    whole = {table["name"]: frozenset(units(table)) for table in tables}
+    whole = {table["name"]: frozenset(column_refs(table)) for table in tables}
     refused = bool(judged) and not judged & kept.keys()
     contested = _contested(whole if refused else kept, tally, names, keys)
     if refused:
         kept = whole
     relevant = frozenset(unit for unit in every(tables) if _is_relevant(unit, tally))
-    return Outcome(kept, frozenset(judged), relevant, contested, refused)
+    return PruneOutcome(kept, frozenset(judged), relevant, contested, refused)
 
 
 def _tallied(votes: Iterable[Voted]) -> _Tally:
@@ -239,7 +239,7 @@ def _all(sets: Iterable[frozenset[Named]]) -> frozenset[Named]:
     return reduce(frozenset.intersection, sets)
 
 
-def _is_relevant(unit: Unit, tally: _Tally) -> bool:
+def _is_relevant(unit: ColumnRef, tally: _Tally) -> bool:
     """Named by a positive sample, or of a table that one named as a whole."""
     return unit in tally.positive or unit[0] in tally.relevant
 
@@ -248,8 +248,8 @@ def _left(
     name: str,
     own: frozenset[str],
     tally: _Tally,
-    names: Collection[Unit],
-    keys: Collection[Unit],
+    names: Collection[ColumnRef],
+    keys: Collection[ColumnRef],
 ) -> frozenset[str]:
     """The columns that stay of one table; none where the table goes.
 
@@ -272,8 +272,8 @@ def _left(
 def _contested(
     kept: Mapping[str, frozenset[str]],
     tally: _Tally,
-    names: Collection[Unit],
-    keys: Collection[Unit],
+    names: Collection[ColumnRef],
+    keys: Collection[ColumnRef],
 ) -> tuple[Contested, ...]:
     """What was named irrelevant and stays; a table stands for its columns."""
     found: dict[str, list[Contested]] = defaultdict(list)
@@ -289,7 +289,9 @@ def _contested(
     return tuple(item for table in sorted(found) for item in found[table])
 
 
-def _why(unit: Unit, tally: _Tally, names: Collection[Unit], keys: Collection[Unit]) -> str:
+def _why(
+    unit: ColumnRef, tally: _Tally, names: Collection[ColumnRef], keys: Collection[ColumnRef]
+) -> str:
     """The first reason why a unit that was named irrelevant stays."""
     table, column = unit
     if table in tally.failed:

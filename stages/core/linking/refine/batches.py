@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stages.core.lang import Lang
-from stages.core.linking.column_refs import Unit
-from stages.core.linking.refine.candidates import Candidate, Detail, Piece
+from stages.core.linking.column_refs import ColumnRef
+from stages.core.linking.refine.candidates import Candidate, CandidatePart, TableDetail
 from stages.core.text import block, visible
 
 MOST_TOKENS = 32_000
@@ -28,7 +28,7 @@ class Portion:
         pieces: Tables, or parts of them, by name.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CandidatePart, ...]
 
     @property
     def body(self) -> str:
@@ -36,7 +36,7 @@ class Portion:
         return block("candidates", "\n\n".join(p.text for p in self.pieces)) if self.pieces else ""
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[ColumnRef]:
         """The candidate columns shown."""
         return [(piece.candidate.name, name) for piece in self.pieces for name in piece.columns]
 
@@ -57,11 +57,11 @@ class Dealt:
     """
 
     portions: tuple[Portion, ...]
-    unshown: tuple[Unit, ...] = ()
+    unshown: tuple[ColumnRef, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def dealt(
+def pack(
     shown: Sequence[tuple[Candidate, Sequence[str]]],
     size: Callable[[Portion], int],
     *,
@@ -76,13 +76,13 @@ def dealt(
         most: Tokens that no prompt goes over.
         lang: Language of the few words of our own.
     """
-    for brief in (Detail.FULL, Detail.NAMES):
+    for brief in (TableDetail.FULL, TableDetail.NAMES):
         pieces = [_piece(item, columns, brief, lang) for item, columns in shown]
         if size(Portion(tuple(pieces))) <= most:
-            notes = _brief_note(pieces) if brief is Detail.NAMES else []
+            notes = _brief_note(pieces) if brief is TableDetail.NAMES else []
             return Dealt((Portion(tuple(pieces)),), notes=tuple(notes))
     room = most - size(Portion(())) - 32  # boundaries made from hashes are not counted apart
-    parts: list[Piece] = []
+    parts: list[CandidatePart] = []
     for piece in pieces:
         parts += _fitting(piece, room)
     portions = [kept for portion in _packed(parts, room) for kept in _within(portion, size, most)]
@@ -98,30 +98,32 @@ def dealt(
     return Dealt(tuple(portions) or (Portion(()),), tuple(missing), tuple(notes))
 
 
-def _piece(item: Candidate, columns: Sequence[str], brief: Detail, lang: Lang) -> Piece:
-    detail = Detail.FULL if item.relevant else brief
-    return Piece(item, tuple(columns), detail, lang)
+def _piece(
+    item: Candidate, columns: Sequence[str], brief: TableDetail, lang: Lang
+) -> CandidatePart:
+    detail = TableDetail.FULL if item.relevant else brief
+    return CandidatePart(item, tuple(columns), detail, lang)
 
 
-def _brief_note(pieces: Sequence[Piece]) -> list[str]:
-    n = len({p.candidate.name for p in pieces if p.detail is not Detail.FULL})
+def _brief_note(pieces: Sequence[CandidatePart]) -> list[str]:
+    n = len({p.candidate.name for p in pieces if p.detail is not TableDetail.FULL})
     return (
         [f"{n} tables are shown with column names only, to stay within --max-tokens"] if n else []
     )
 
 
-def _fitting(piece: Piece, room: int) -> list[Piece]:
+def _fitting(piece: CandidatePart, room: int) -> list[CandidatePart]:
     """The piece in as much detail as fits, or in parts of its columns."""
-    for detail in sorted(Detail, reverse=True):
+    for detail in sorted(TableDetail, reverse=True):
         if detail <= piece.detail:
             less = replace(piece, detail=detail)
             if _cost(less) <= room:
                 return [less]
-    least = replace(piece, detail=Detail.NAMES)
+    least = replace(piece, detail=TableDetail.NAMES)
     return list(_halved(least, room))
 
 
-def _halved(piece: Piece, room: int) -> Iterator[Piece]:
+def _halved(piece: CandidatePart, room: int) -> Iterator[CandidatePart]:
     """Parts of the columns that fit; a single column that does not is left out."""
     if _cost(piece) <= room:
         yield piece
@@ -131,15 +133,15 @@ def _halved(piece: Piece, room: int) -> Iterator[Piece]:
             yield from _halved(replace(piece, columns=part), room)
 
 
-def _cost(piece: Piece) -> int:
+def _cost(piece: CandidatePart) -> int:
     from stages.core.tokens import count
 
     return count(piece.text) + 2
 
 
-def _packed(pieces: Sequence[Piece], room: int) -> Iterator[Portion]:
+def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[Portion]:
     """Greedy portions in the order of the pieces."""
-    held: list[Piece] = []
+    held: list[CandidatePart] = []
     tokens = 0
     for piece in pieces:
         cost = _cost(piece)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from stages.core.lang import Lang
 from stages.core.lines.sections import section
-from stages.core.linking.column_refs import units
+from stages.core.linking.column_refs import column_refs
 from stages.core.linking.prune.builtin import is_name_column
 from stages.core.linking.refine.candidates import Candidate
-from stages.core.linking.refine.choice import Pick, Picked, within
+from stages.core.linking.refine.choice import ColumnChoice, Picked, within
 from stages.core.records import Table, Task
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ def _sure(entry: Mapping[str, Sequence[Mapping[str, str]]]) -> bool:
 def _columns(item: Candidate, kept: Sequence[str]) -> list[str]:
     """Candidate columns that the judge keeps, and columns of recognition that are marked."""
     found = set(within(item.table, kept)) | {
-        name for name in item.said if is_name_column(name, units(item.table)[name])
+        name for name in item.said if is_name_column(name, column_refs(item.table)[name])
     }
     return [name for name in item.columns if name in found]
 
 
-def _pick(item: Candidate, name: str, lang: Lang) -> Pick:
-    return Pick(item.said.get(name, {}).get("relevance_reason") or _MARKED[lang])
+def _pick(item: Candidate, name: str, lang: Lang) -> ColumnChoice:
+    return ColumnChoice(item.said.get(name, {}).get("relevance_reason") or _MARKED[lang])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.lang import Lang
 from stages.core.lines.sections import section
-from stages.core.linking.column_refs import Group, units
+from stages.core.linking.column_refs import Group, column_refs
 from stages.core.linking.refine.choice import within
 from stages.core.linking.render import sheet
 from stages.core.records import Table, Task
@@ -38,7 +38,7 @@ _WORDS: Mapping[Lang, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-class Detail(IntEnum):
+class TableDetail(IntEnum):
     """How much is shown of a table.
 
     NAMES: columns by name. NAMED: those that `explore` named with all that is known, the
@@ -138,7 +138,7 @@ def _candidate(
 
 
 @dataclass(frozen=True)
-class Piece:
+class CandidatePart:
     """A table, or some of its columns, as one prompt shows it.
 
     Args:
@@ -150,7 +150,7 @@ class Piece:
 
     candidate: Candidate
     columns: tuple[str, ...]
-    detail: Detail
+    detail: TableDetail
     lang: Lang
 
     @property
@@ -168,9 +168,9 @@ class Piece:
         return "\n".join(lines)
 
     def _in_full(self, name: str) -> bool:
-        if self.detail is Detail.NAMED:
+        if self.detail is TableDetail.NAMED:
             return name in self.candidate.said
-        return self.detail is Detail.FULL
+        return self.detail is TableDetail.FULL
 
     def _head(self) -> str:
         mark = "RELEVANT" if self.candidate.relevant else "IRRELEVANT"
@@ -202,8 +202,8 @@ class Piece:
     @cached_property
     def _sheet(self) -> Sheet:
         table = self.candidate.table
-        return sheet(Group((table,), tuple(units(table))), self.lang)
+        return sheet(Group((table,), tuple(column_refs(table))), self.lang)
 
     @cached_property
     def _lines(self) -> Mapping[str, str]:
-        return dict(zip(units(self.candidate.table), self._sheet.lines, strict=True))
+        return dict(zip(column_refs(self.candidate.table), self._sheet.lines, strict=True))

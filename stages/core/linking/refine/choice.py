@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stages.core.linking.column_refs import Unit, column_of
+from stages.core.linking.column_refs import ColumnRef, column_of
 from stages.core.records import RefinedTable, Table
 
 
 @dataclass(frozen=True)
-class Pick:
+class ColumnChoice:
     """Why a column is there; ``observations`` where it was added without being chosen."""
 
     reason: str
@@ -25,18 +25,18 @@ class Picked:
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[str, Pick]] = {}
+        self._found: dict[str, dict[str, ColumnChoice]] = {}
 
     @property
     def tables(self) -> list[str]:
         """The chosen tables by name; one may have no columns."""
         return sorted(self._found)
 
-    def columns(self, table: str) -> Mapping[str, Pick]:
+    def columns(self, table: str) -> Mapping[str, ColumnChoice]:
         """The chosen columns of a table."""
         return self._found.get(table, {})
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[ColumnRef]:
         return ((table, name) for table in self.tables for name in self._found[table])
 
     def covers(self, table: str, column: str) -> bool:
@@ -44,14 +44,14 @@ class Picked:
         found = self._found.get(table, {})
         return column in found or any(outer in found for outer in above(column))
 
-    def add(self, table: str, column: str, pick: Pick) -> bool:
+    def add(self, table: str, column: str, pick: ColumnChoice) -> bool:
         """Choose a column; False where it was chosen already, and its first reason stands."""
         new = not self.covers(table, column)
         if new:
             self._found.setdefault(table, {})[column] = pick
         return new
 
-    def add_all(self, units: Iterable[tuple[str, str, Pick]]) -> list[Unit]:
+    def add_all(self, units: Iterable[tuple[str, str, ColumnChoice]]) -> list[ColumnRef]:
         """Choose several; those that are new."""
         return [(table, column) for table, column, pick in units if self.add(table, column, pick)]
 
@@ -71,7 +71,7 @@ class Picked:
         return [_entry(name, found[name]) for name in ordered(table, found)]
 
 
-def _entry(name: str, pick: Pick) -> dict[str, str]:
+def _entry(name: str, pick: ColumnChoice) -> dict[str, str]:
     seen = {"observations": pick.observations} if pick.observations else {}
     return {"column_name": name, "relevance_reason": pick.reason, **seen}
 
@@ -109,7 +109,7 @@ def within(table: Table, names: Iterable[str]) -> list[str]:
     ]
 
 
-def by_table(units: Iterable[Unit]) -> dict[str, list[str]]:
+def by_table(units: Iterable[ColumnRef]) -> dict[str, list[str]]:
     """Columns by table, tables by name, columns as they come."""
     found: dict[str, list[str]] = {}
     for table, column in sorted(units, key=lambda unit: unit[0]):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.lang import Lang
 from stages.core.lines.readers import listed
-from stages.core.linking.column_refs import Unit
+from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
-from stages.core.linking.refine.choice import Pick, Picked
+from stages.core.linking.refine.choice import ColumnChoice, Picked
 from stages.core.names import fold
 from stages.core.text import quoted
 
@@ -31,7 +31,7 @@ LIMIT = 20
 
 KINDS = ("declared keys", "shared values", "equal names")
 
-SAME_NAME = Pick(
+SAME_NAME = ColumnChoice(
     "Auto-preserved: Shares name with a selected column (potential Foreign Key).",
     "Automatically added for graph connectivity.",
 )
@@ -45,13 +45,13 @@ _WORDS: Mapping[Lang, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def join_pick(edge: Edge, lang: Lang) -> Pick:
+def join_pick(edge: Edge, lang: Lang) -> ColumnChoice:
     """The reason of a column that a relation runs over."""
     words = _WORDS[lang]
     left = ", ".join(f"{quoted(edge.left)}.{quoted(name)}" for name in edge.left_columns)
     right = ", ".join(f"{quoted(edge.right)}.{quoted(name)}" for name in edge.right_columns)
     reason = words["joins"].format(left=left, right=right, how=words[edge.how])
-    return Pick(reason, words["seen"])
+    return ColumnChoice(reason, words["seen"])
 
 
 class Guard:
@@ -74,7 +74,7 @@ class Guard:
         self._relations, self._candidates = relations, candidates
         self._limit, self._lang = limit, lang
 
-    def add(self, picked: Picked) -> tuple[list[Unit], list[str]]:
+    def add(self, picked: Picked) -> tuple[list[ColumnRef], list[str]]:
         """Add what the choice lacks; what was added, and notes on what was not.
 
         Every kind looks at the choice as it came, so that what one adds draws in no more.
@@ -98,11 +98,11 @@ class Guard:
             added += picked.add_all((*unit, pick) for unit, pick in new.items())
         return added, notes
 
-    def inner(self, picked: Picked) -> list[Unit]:
+    def inner(self, picked: Picked) -> list[ColumnRef]:
         """Add the keys between chosen tables, any number of them; what was added."""
         return picked.add_all(list(self._inner(picked)))
 
-    def _inner(self, picked: Picked) -> Iterator[tuple[str, str, Pick]]:
+    def _inner(self, picked: Picked) -> Iterator[tuple[str, str, ColumnChoice]]:
         chosen = set(picked.tables)
         near = self._relations.graph.neighbours
         inside = {frozenset((a, b)) for a in chosen for b in near.get(a, frozenset()) & chosen}
@@ -111,7 +111,7 @@ class Guard:
                 if edge.how == "declared" or not self._relations.alike(edge.left, edge.right):
                     yield from self._keys(edge)
 
-    def _keys(self, edge: Edge) -> Iterator[tuple[str, str, Pick]]:
+    def _keys(self, edge: Edge) -> Iterator[tuple[str, str, ColumnChoice]]:
         pick = join_pick(edge, self._lang)
         for table, names in ((edge.left, edge.left_columns), (edge.right, edge.right_columns)):
             for name in names:
@@ -119,10 +119,10 @@ class Guard:
                 if column is not None:
                     yield table, column, pick
 
-    def _outer(self, picked: Picked) -> tuple[Iterator[tuple[str, str, Pick]], ...]:
+    def _outer(self, picked: Picked) -> tuple[Iterator[tuple[str, str, ColumnChoice]], ...]:
         return (self._other_ends(picked, "declared"), self._other_ends(picked, "value"))
 
-    def _other_ends(self, picked: Picked, how: str) -> Iterator[tuple[str, str, Pick]]:
+    def _other_ends(self, picked: Picked, how: str) -> Iterator[tuple[str, str, ColumnChoice]]:
         """Candidate columns at the other end of a relation from a chosen column."""
         for edge in self._relations.graph.edges:
             if edge.how != how or self._relations.alike(edge.left, edge.right):
@@ -141,13 +141,13 @@ class Guard:
                     ):
                         yield other, there, pick
 
-    def _same_names(self, picked: Picked) -> dict[Unit, bool]:
+    def _same_names(self, picked: Picked) -> dict[ColumnRef, bool]:
         """Candidate columns that have the name of a chosen column of another table, and whether
         that name is all that could join the two tables."""
         holders: dict[str, list[str]] = {}
         for table, name in picked:
             holders.setdefault(fold(name), []).append(table)
-        found: dict[Unit, bool] = {}
+        found: dict[ColumnRef, bool] = {}
         for table, columns in self._candidates.items():
             for name in columns:
                 others = [

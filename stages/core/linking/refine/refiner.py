@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.lang import Lang
 from stages.core.linking.brief import brief
-from stages.core.linking.column_refs import Unit
+from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
 from stages.core.linking.refine.batches import Dealt, listed_columns
 from stages.core.linking.refine.candidates import Candidate
-from stages.core.linking.refine.choice import Pick, Picked, by_table
+from stages.core.linking.refine.choice import ColumnChoice, Picked, by_table
 from stages.core.linking.refine.joining import Guard
-from stages.core.linking.refine.rounds import RoundPrompt, Talk, Terms, Way, ask_round
-from stages.core.linking.resolve import Resolver
+from stages.core.linking.refine.rounds import RoundOptions, RoundPrompt, RoundReply, Way, ask_round
+from stages.core.linking.resolve import ReplyNames
 from stages.core.records import Statement, Task
 from stages.core.text import visible
 
@@ -98,7 +98,7 @@ class Refiner:
         self._candidates, self._relations, self._guard = candidates, relations, guard
         self._way, self._safe = way, safe
         tables = list(relations.tables.values())
-        self._resolver = Resolver(tables, {item.name for item in candidates})
+        self._resolver = ReplyNames(tables, {item.name for item in candidates})
         self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts)
         self.found = Progress()
         self.found.note([f"the {name} is cut in the prompts" for name in self._paper.cut])
@@ -134,9 +134,9 @@ class Refiner:
             for portion in portions.portions
         ]
         if sheet.too_long:
-            talks = [Talk(portion, error=sheet.too_long) for portion, _ in asked]
+            talks = [RoundReply(portion, error=sheet.too_long) for portion, _ in asked]
         else:
-            terms = Terms(self._way.lang, self._way.timeout, bool(paths))
+            terms = RoundOptions(self._way.lang, self._way.timeout, bool(paths))
             talks = await ask_round(self._model, self._data, asked, terms)
         added = self._take(talks, portions)
         self._decline(talks, paths)
@@ -158,19 +158,19 @@ class Refiner:
             return []
         return self._relations.paths(self.found.picked.tables)[:OFFERED]
 
-    def _take(self, talks: Sequence[Talk], portions: Dealt) -> list[Unit]:
+    def _take(self, talks: Sequence[RoundReply], portions: Dealt) -> list[ColumnRef]:
         """Choose what the answers name, and all that failed calls were about."""
-        kept = Pick(_FAILED[self._way.lang])
+        kept = ColumnChoice(_FAILED[self._way.lang])
         added = [unit for talk in talks for unit in self._said(talk)]
         lost = [unit for talk in talks if talk.error for unit in talk.portion.units]
         reasons = {item.name: item.said for item in self._candidates}
         for table, column in [*lost, *portions.unshown]:
             said = reasons[table].get(column, {}).get("relevance_reason")
-            if self.found.picked.add(table, column, Pick(said) if said else kept):
+            if self.found.picked.add(table, column, ColumnChoice(said) if said else kept):
                 added.append((table, column))
         return added
 
-    def _said(self, talk: Talk) -> list[Unit]:
+    def _said(self, talk: RoundReply) -> list[ColumnRef]:
         """Choose what a conversation came to; what it changed its mind about is not chosen.
 
         The schema after the queries is the round's, narrower or corrected (seed 004, 5.2);
@@ -186,7 +186,7 @@ class Refiner:
         named = (self._resolver.table(entry["table"]) for entry in reply["refined_schema"])
         return (table for table in named if table is not None)
 
-    def _read(self, reply: Mapping[str, Any]) -> list[Unit]:
+    def _read(self, reply: Mapping[str, Any]) -> list[ColumnRef]:
         """Choose what one answer names; names that mean nothing are taken note of."""
         added = []
         for entry in reply["refined_schema"]:
@@ -198,13 +198,15 @@ class Refiner:
                 column = self._resolver.column(table, said["column_name"])
                 if column is None:
                     self.found.unknown[f"{table}.{_clean(said['column_name'])}"] = None
-                elif self.found.picked.add(table, column, Pick(_reason(said["relevance_reason"]))):
+                elif self.found.picked.add(
+                    table, column, ColumnChoice(_reason(said["relevance_reason"]))
+                ):
                     added.append((table, column))
             if self.found.picked.add_table(table):
                 self.found.note([f"{visible(table, 80)} was chosen without a column"])
         return added
 
-    def _decline(self, talks: Sequence[Talk], paths: Sequence[JoinPath]) -> None:
+    def _decline(self, talks: Sequence[RoundReply], paths: Sequence[JoinPath]) -> None:
         """Paths that every portion declined with a reason, where no call failed."""
         if any(talk.error for talk in talks):
             return
@@ -214,7 +216,7 @@ class Refiner:
             if reasons and all(reasons):
                 self.found.declined[path.ends] = reasons[0]
 
-    def _log(self, number: int, added: Sequence[Unit], talks: Sequence[Talk]) -> None:
+    def _log(self, number: int, added: Sequence[ColumnRef], talks: Sequence[RoundReply]) -> None:
         failed = [talk for talk in talks if talk.error]
         if failed:
             self.found.errors.append(

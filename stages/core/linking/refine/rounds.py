@@ -18,10 +18,10 @@ from stages.core.lang import Lang
 from stages.core.lines.sections import section
 from stages.core.linking.brief import EXCERPTS, Brief
 from stages.core.linking.join_graph import JoinPath
-from stages.core.linking.refine.batches import Dealt, Portion, dealt
+from stages.core.linking.refine.batches import Dealt, Portion, pack
 from stages.core.linking.refine.candidates import Candidate
 from stages.core.records import Statement, Task
-from stages.core.sandbox.result_cache import Tried, shown
+from stages.core.sandbox.result_cache import QueryOutcome, shown
 from stages.core.text import block, quoted, safe_lines, visible
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class RoundPrompt:
             return Dealt(
                 (Portion(()),), tuple((i.name, c) for i, columns in shown for c in columns)
             )
-        return dealt(shown, size, most=most, lang=self._way.lang)
+        return pack(shown, size, most=most, lang=self._way.lang)
 
 
 # One outer round of refining: for each portion a conversation of at most two calls.
@@ -184,7 +184,7 @@ def reply_schema(*, paths: bool) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class Terms:
+class RoundOptions:
     """How a round is asked.
 
     Args:
@@ -199,7 +199,7 @@ class Terms:
 
 
 @dataclass
-class Talk:
+class RoundReply:
     """What came of one portion.
 
     Args:
@@ -228,8 +228,8 @@ async def ask_round(
     model: Model,
     data: Data | None,
     asked: Sequence[tuple[Portion, Request]],
-    terms: Terms,
-) -> list[Talk]:
+    terms: RoundOptions,
+) -> list[RoundReply]:
     """A conversation over every portion, side by side; in their order.
 
     Raises:
@@ -242,11 +242,11 @@ async def ask_round(
 
 
 async def _talk(
-    model: Model, data: Data | None, portion: Portion, request: Request, terms: Terms
-) -> Talk:
+    model: Model, data: Data | None, portion: Portion, request: Request, terms: RoundOptions
+) -> RoundReply:
     from dataclasses import replace
 
-    talk = Talk(portion)
+    talk = RoundReply(portion)
     try:
         first = (await model.ask(request, timeout=terms.timeout)).data
         talk.replies.append(first)
@@ -265,7 +265,7 @@ async def _talk(
 
 
 async def _run(
-    data: Data | None, queries: Sequence[str], talk: Talk, lang: Lang
+    data: Data | None, queries: Sequence[str], talk: RoundReply, lang: Lang
 ) -> Mapping[str, str]:
     """Run the queries; the message that tells what came of them."""
     import asyncio
@@ -282,7 +282,7 @@ async def _run(
     return {"role": "user", "content": text}
 
 
-def _results(ran: Sequence[Tried]) -> str:
+def _results(ran: Sequence[QueryOutcome]) -> str:
     """The statements as they ran, each with its result, as one data block."""
     if not ran:
         return ""

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stages.core.model.options import ModelOptions, scrubbed
-from stages.core.model.request import Answer, Failure, Mode, plain_url, said
+from stages.core.model.request import Failure, Mode, ModelAnswer, plain_url, said
 from stages.core.model.sender import PASSING, retry_after
 from stages.core.model.structured import ALL
 from stages.core.model.transport.openai import LOOPBACK, NO_KEY
@@ -121,7 +121,7 @@ class Litellm:
         settings: Mapping[str, Any],
         form: Mapping[str, Any],
         timeout: float,
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Send the call; see `answer.Wire`. Retries are the caller's, so litellm's are off."""
         library = litellm()
         try:
@@ -201,11 +201,11 @@ def _headers(error: Exception) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in (found or {}).items()}
 
 
-def _answer(response: Any) -> Answer:
+def _answer(response: Any) -> ModelAnswer:
     choice = response.choices[0]
     usage = getattr(response, "usage", None)
     cost = response._hidden_params.get("response_cost")
-    return Answer(
+    return ModelAnswer(
         **said(choice.message.model_dump()),
         finish=choice.finish_reason or "",
         tokens_in=getattr(usage, "prompt_tokens", 0) or 0,

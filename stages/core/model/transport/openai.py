@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from stages.core.model.options import ModelOptions, scrubbed
-from stages.core.model.request import Answer, Failure, Mode, said
+from stages.core.model.request import Failure, Mode, ModelAnswer, said
 from stages.core.model.sender import PASSING, retry_after
 from stages.core.model.structured import ALL
 
@@ -87,7 +87,7 @@ class Direct:
         settings: Mapping[str, Any],
         form: Mapping[str, Any],
         timeout: float,
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Post the call; see `answer.Wire`."""
         import aiohttp
 
@@ -109,7 +109,7 @@ class Direct:
             raise self._failure(f"{type(error).__name__}: {error}", passing=True) from None
         return self._read(status, headers, raw)
 
-    def _read(self, status: int, headers: Mapping[str, str], raw: bytes) -> Answer:
+    def _read(self, status: int, headers: Mapping[str, str], raw: bytes) -> ModelAnswer:
         try:
             body = orjson.loads(raw)
         except orjson.JSONDecodeError:
@@ -162,10 +162,10 @@ def _streamed(raw: bytes) -> dict[str, Any] | None:
     return None
 
 
-def _answer(body: Mapping[str, Any]) -> Answer:
+def _answer(body: Mapping[str, Any]) -> ModelAnswer:
     choice = body["choices"][0]
     usage = body.get("usage") or {}
-    return Answer(
+    return ModelAnswer(
         **said(choice.get("message") or {}),
         finish=str(choice.get("finish_reason") or ""),
         tokens_in=int(usage.get("prompt_tokens") or 0),

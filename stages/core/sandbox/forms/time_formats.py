@@ -155,7 +155,7 @@ _ANY_CASE = frozenset({"YYYY", "YY", "MM", "DD", "DDD", "HH24", "HH12", "HH", "M
 _LETTERS = re.compile(r'"(?P<quoted>[^"]*)"|(?P<letters>[A-Za-z0-9]+)|(?P<other>[^A-Za-z0-9"]+|")')
 
 
-class Piece(NamedTuple):
+class FormatPiece(NamedTuple):
     """A part of a format: text as it stands, or a code."""
 
     text: str
@@ -176,7 +176,7 @@ def written(value: exp.Expr, pattern: exp.Expr | None, name: str, scope: Scope) 
     """
     parts: list[str] = []
     plain = ""
-    for piece in [*pieces(pattern, name, scope.source), Piece("", "''")]:
+    for piece in [*pieces(pattern, name, scope.source), FormatPiece("", "''")]:
         if not piece.code or piece.code.startswith("%"):
             plain += piece.code or piece.text.replace("%", "%%")
             continue
@@ -191,7 +191,7 @@ def _plain(pattern: str) -> str:
     return f"strftime(_1, '{quoted}')"
 
 
-def pieces(pattern: exp.Expr | None, name: str, source: str) -> list[Piece]:
+def pieces(pattern: exp.Expr | None, name: str, source: str) -> list[FormatPiece]:
     """A format taken apart.
 
     Raises:
@@ -214,50 +214,50 @@ def _unknown(code: str, name: str) -> SqlRefused:
     )
 
 
-def _by_percent(text: str, name: str, codes: Mapping[str, str], source: str) -> list[Piece]:
-    found: list[Piece] = []
+def _by_percent(text: str, name: str, codes: Mapping[str, str], source: str) -> list[FormatPiece]:
+    found: list[FormatPiece] = []
     for match in re.finditer(r"%(.?)|[^%]+", text, re.DOTALL):
         code = match[1]
         if code is None:
-            found.append(Piece(match[0]))
+            found.append(FormatPiece(match[0]))
         elif code == "%":
-            found.append(Piece("%"))
+            found.append(FormatPiece("%"))
         elif code in codes:
-            found.append(Piece("", codes[code] or f"%{code}"))
+            found.append(FormatPiece("", codes[code] or f"%{code}"))
         elif source == "mysql" and code:
-            found.append(Piece(code))
+            found.append(FormatPiece(code))
         else:
             raise _unknown(match[0], name)
     return found
 
 
-def _by_letters(text: str, name: str, codes: Mapping[str, str], source: str) -> list[Piece]:
-    found: list[Piece] = []
+def _by_letters(text: str, name: str, codes: Mapping[str, str], source: str) -> list[FormatPiece]:
+    found: list[FormatPiece] = []
     for match in _LETTERS.finditer(text):
         if match["quoted"] is not None:
-            found.append(Piece(match["quoted"]))
+            found.append(FormatPiece(match["quoted"]))
         elif match["other"]:
-            found.append(Piece(match["other"]))
+            found.append(FormatPiece(match["other"]))
         else:
             found += _spelt(match["letters"], name, codes, source)
     return found
 
 
-def _spelt(word: str, name: str, codes: Mapping[str, str], source: str) -> list[Piece]:
+def _spelt(word: str, name: str, codes: Mapping[str, str], source: str) -> list[FormatPiece]:
     """Letters without a break, as the longest codes that they begin with."""
-    found: list[Piece] = []
+    found: list[FormatPiece] = []
     longest = max(map(len, codes))
     while word:
         for size in range(min(longest, len(word)), 0, -1):
             code = codes.get(word[:size]) or _in_any_case(word[:size], codes, source)
             if code:
-                found.append(Piece("", code))
+                found.append(FormatPiece("", code))
                 word = word[size:]
                 break
         else:
             if not word[0].isdigit() and not (source == "snowflake" and word[0] in "Tt"):
                 raise _unknown(word, name)
-            found.append(Piece(word[0]))
+            found.append(FormatPiece(word[0]))
             word = word[1:]
     return found
 

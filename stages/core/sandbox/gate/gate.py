@@ -17,9 +17,9 @@ from stages.core.errors import SqlLimit, SqlRefused, UsageError
 from stages.core.records import Table
 from stages.core.sandbox.forms.reading import reader
 from stages.core.sandbox.gate import clock, grammar, normal, repair, translate, vocabulary
-from stages.core.sandbox.gate.qualify import Resolver, mend_columns
+from stages.core.sandbox.gate.qualify import TableResolver, mend_columns
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names, nearest, shown
+from stages.core.sandbox.names import TableNames, nearest, shown
 
 _WORDS = {"Into": "SELECT INTO", "Transaction": "BEGIN", "TruncateTable": "TRUNCATE"}
 """Statements that sqlglot calls otherwise than SQL does."""
@@ -51,7 +51,7 @@ class Checked:
 
 
 def read(
-    sql: str, names: Names, limits: Limits, source: str | None = None
+    sql: str, names: TableNames, limits: Limits, source: str | None = None
 ) -> tuple[exp.Expr, list[str]]:
     """The statement as a DuckDB tree, whatever kind it is, and what was repaired.
 
@@ -83,7 +83,7 @@ def read(
         raise
 
 
-def _translated(sql: str, source: str, names: Names) -> tuple[exp.Expr, list[str]]:
+def _translated(sql: str, source: str, names: TableNames) -> tuple[exp.Expr, list[str]]:
     """The statement of another dialect as a DuckDB tree; what a translation would drop is refused."""
     if source not in grammar.DIALECTS:
         raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
@@ -114,7 +114,7 @@ def refuse_unsaid(tree: exp.Expr) -> None:
         vocabulary.refuse_raw(tree)
 
 
-def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Checked:
+def check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> Checked:
     """Let the query through, its tables resolved, columns mended and clock stopped.
 
     Raises:
@@ -127,13 +127,13 @@ def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Che
         return checked
 
 
-def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str]) -> Checked:
+def _check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> Checked:
     query = query_of(tree)
     refuse_statements(query)
     refuse_syntax(query)
     holder = exp.Subquery(this=query)
     frozen = clock.freeze(holder, limits.clock)
-    resolver = Resolver(names)
+    resolver = TableResolver(names)
     resolver.resolve(query)
     if resolver.references > limits.tables:
         raise SqlLimit(
@@ -255,7 +255,7 @@ def called(node: exp.Func) -> list[str]:
     return [name.lower() for name in type(node).sql_names()]
 
 
-def _refuse_quoted_clock(query: exp.Query, names: Names) -> None:
+def _refuse_quoted_clock(query: exp.Query, names: TableNames) -> None:
     """Refuse ``"current_date"`` in quotes, which the engine reads as the clock as well."""
     for column in query.find_all(exp.Column):
         word = column.name.casefold()

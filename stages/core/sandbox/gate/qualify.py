@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from stages.core.errors import SqlRefused
 from stages.core.records import Table
-from stages.core.sandbox.names import Names, fold, seen, shown, squeeze
+from stages.core.sandbox.names import TableNames, fold, seen, shown, squeeze
 
 SCHEMA = "main"
 """The schema of the child that holds a view of every table under its canonical name."""
@@ -18,7 +18,7 @@ Ctes = tuple[exp.Identifier, ...]
 """Names of WITH that count in a place, the innermost first."""
 
 
-class Resolver:
+class TableResolver:
     """Rewrites the tables of one query and keeps what it met.
 
     Attributes:
@@ -29,7 +29,7 @@ class Resolver:
         notes: Names that were guessed.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TableNames) -> None:
         self.names = names
         self.tables: dict[str, Table] = {}
         self.references = 0
@@ -114,7 +114,7 @@ def _name_alike(node: exp.Table, defined: exp.Identifier) -> None:
 # Column references: qualifiers that follow their table, and spellings that only one column fits.
 
 
-def mend_columns(query: exp.Query, resolver: Resolver) -> list[str]:
+def mend_columns(query: exp.Query, resolver: TableResolver) -> list[str]:
     """Adapt the columns of a query whose tables have been resolved.
 
     ``catalog.schema.name.column`` loses what its table lost. A column qualified by another
@@ -135,7 +135,7 @@ def mend_columns(query: exp.Query, resolver: Resolver) -> list[str]:
     return notes
 
 
-def _shorten(column: exp.Column, resolver: Resolver) -> None:
+def _shorten(column: exp.Column, resolver: TableResolver) -> None:
     """Cut ``a.b.t.c`` to ``t.c`` where ``a.b.t`` is how the query names a table."""
     parts = [part.name for part in column.parts]
     if len(parts) > 2 and fold(".".join(parts[:-1])) in resolver.qualified:
@@ -145,7 +145,7 @@ def _shorten(column: exp.Column, resolver: Resolver) -> None:
         column.set("catalog", None)
 
 
-def _follow(column: exp.Column, resolver: Resolver) -> None:
+def _follow(column: exp.Column, resolver: TableResolver) -> None:
     """Let ``canonical.column`` mean the table that the query calls by an alias of the catalog."""
     word = fold(column.table)
     if not word or column.args.get("db") or word in resolver.aliases or word in resolver.defined:
@@ -160,7 +160,7 @@ def _follow(column: exp.Column, resolver: Resolver) -> None:
         column.set("table", exp.to_identifier(used[0], quoted=True))
 
 
-def _squeezed(column: exp.Column, resolver: Resolver, outputs: set[str]) -> list[str]:
+def _squeezed(column: exp.Column, resolver: TableResolver, outputs: set[str]) -> list[str]:
     """Mend a quoted column by white space alone; the note, or nothing."""
     identifier = column.this
     if not isinstance(identifier, exp.Identifier):

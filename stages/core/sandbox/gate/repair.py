@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stages.core.sandbox.names import Names
+from stages.core.sandbox.names import TableNames
 
 _TOKEN = re.compile(
     r"""
@@ -56,7 +56,7 @@ _VALUE_FOLLOWS = {
 }
 
 
-class Piece(NamedTuple):
+class TokenPiece(NamedTuple):
     """A token: its kind (a group of `_TOKEN`), its text, and the last real token before it."""
 
     kind: str
@@ -65,7 +65,7 @@ class Piece(NamedTuple):
     before_kind: str
 
 
-def quotes(sql: str, names: Names) -> tuple[str, list[str]]:
+def quotes(sql: str, names: TableNames) -> tuple[str, list[str]]:
     """The statement with backticks and brackets as double quotes, and what was done.
 
     A bracket is a name, not a list, where a list cannot stand (after FROM, JOIN, AS or a dot)
@@ -90,17 +90,17 @@ def quotes(sql: str, names: Names) -> tuple[str, list[str]]:
     return "".join(out), list(dict.fromkeys(done))
 
 
-def _pieces(sql: str) -> Iterator[Piece]:
+def _pieces(sql: str) -> Iterator[TokenPiece]:
     before, before_kind = "", ""
     for match in _TOKEN.finditer(sql):
         kind = match.lastgroup or "other"
         kind = "string" if kind == "tag" else kind
-        yield Piece(kind, match.group(), before, before_kind)
+        yield TokenPiece(kind, match.group(), before, before_kind)
         if kind not in ("space", "comment"):
             before, before_kind = match.group(), kind
 
 
-def _surely_a_name(piece: Piece, names: Names) -> bool:
+def _surely_a_name(piece: TokenPiece, names: TableNames) -> bool:
     if piece.kind != "bracket" or _indexes(piece) or not _nameable(piece):
         return False
     inner = piece.text[1:-1].strip()
@@ -108,28 +108,28 @@ def _surely_a_name(piece: Piece, names: Names) -> bool:
     return after_name_word or (not _PLAIN_NAME.fullmatch(inner) and names.known(inner))
 
 
-def _surely_a_list(piece: Piece) -> bool:
+def _surely_a_list(piece: TokenPiece) -> bool:
     """Whether a bracket holds values, or is an argument, which a name in brackets is seldom."""
     if piece.kind == "bracket":
         return not _indexes(piece) and (piece.before == "(" or not _nameable(piece))
     return piece.text == "[" and not _indexes(piece)
 
 
-def _a_column(piece: Piece, names: Names) -> bool:
+def _a_column(piece: TokenPiece, names: TableNames) -> bool:
     """Whether a bracket with one known name stands where an expression begins."""
     if piece.kind != "bracket" or piece.before_kind != "word" or _indexes(piece):
         return False
     return _nameable(piece) and names.known(piece.text[1:-1].strip())
 
 
-def _indexes(piece: Piece) -> bool:
+def _indexes(piece: TokenPiece) -> bool:
     """Whether the bracket stands right after a value: ``x[1]``, ``f(x)[i]``, ``'abc'[1]``."""
     if piece.before_kind == "word":
         return piece.before.lower() not in _VALUE_FOLLOWS
     return piece.before_kind in ("quoted", "string", "tick") or piece.before in (")", "]", "}")
 
 
-def _nameable(piece: Piece) -> bool:
+def _nameable(piece: TokenPiece) -> bool:
     """Whether the bracket could hold a name: not empty, not a number, no slice."""
     inner = piece.text[1:-1].strip()
     return bool(inner) and not inner[0].isdigit() and ":" not in inner

@@ -15,7 +15,7 @@ from stages.core.errors import SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox.forms import Scope, kinds, operators, translate
 from stages.core.sandbox.gate import grammar
-from stages.core.sandbox.names import Names, fold, seen
+from stages.core.sandbox.names import TableNames, fold, seen
 
 FOLDED = "folded"
 """What marks a key that is a column without its case: the column itself is not grouped by."""
@@ -127,7 +127,7 @@ _ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
 KEEPS_CASE = "DISTINCT and windows over text keep case here; MySQL's default does without"
 
 
-def to_duckdb(tree: exp.Expr, source: str, names: Names) -> tuple[exp.Expr, list[str]]:
+def to_duckdb(tree: exp.Expr, source: str, names: TableNames) -> tuple[exp.Expr, list[str]]:
     """The statement as a DuckDB tree, and what the reader of the answer should know.
 
     Args:
@@ -149,7 +149,7 @@ def to_duckdb(tree: exp.Expr, source: str, names: Names) -> tuple[exp.Expr, list
     return grammar.parse(text), notes
 
 
-def _rewrite(tree: exp.Subquery, source: str, names: Names) -> list[str]:
+def _rewrite(tree: exp.Subquery, source: str, names: TableNames) -> list[str]:
     operators.check_syntax(tree, source)
     heads = _heads(tree, source)
     tables = _read(tree, names)
@@ -198,7 +198,7 @@ def _name_columns(tree: exp.Expr, heads: list[str]) -> None:
     select.set("expressions", named)
 
 
-def _quoted_text(tree: exp.Expr, names: Names) -> None:
+def _quoted_text(tree: exp.Expr, names: TableNames) -> None:
     """Make a double-quoted name that is no column a string, which is what SQLite takes it for."""
     known = {fold(name) for table in _read(tree, names) for name in seen(table)}
     known |= {fold(alias.alias) for alias in tree.find_all(exp.Alias, exp.TableAlias, exp.Table)}
@@ -256,7 +256,7 @@ def _say_recursive(tree: exp.Expr) -> None:
                 with_.set("recursive", True)
 
 
-def _read(tree: exp.Expr, names: Names) -> list[Table]:
+def _read(tree: exp.Expr, names: TableNames) -> list[Table]:
     """The catalog's tables that a query names, each once."""
     found = (names.find([part.name for part in node.parts])[0] for node in tree.find_all(exp.Table))
     return list({table["name"]: table for table in found if table is not None}.values())

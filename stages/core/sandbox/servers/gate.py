@@ -19,9 +19,9 @@ from stages.core.sandbox.forms.reading import reader
 from stages.core.sandbox.gate import clock, gate, grammar, normal
 from stages.core.sandbox.gate.gate import Checked
 from stages.core.sandbox.gate.grammar import Functions
-from stages.core.sandbox.gate.qualify import Resolver, mend_columns
+from stages.core.sandbox.gate.qualify import TableResolver, mend_columns
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names, fold, hidden, seen, shown
+from stages.core.sandbox.names import TableNames, fold, hidden, seen, shown
 from stages.core.sandbox.servers import postgres_traps, sizes
 
 _ESCAPED = (exp.ByteString, exp.UnicodeString, exp.RawString, exp.Introducer, exp.National)
@@ -48,7 +48,7 @@ def functions(dialect: str) -> Functions:
 
 
 def read(
-    sql: str, names: Names, limits: Limits, dialect: str, source: str | None = None
+    sql: str, names: TableNames, limits: Limits, dialect: str, source: str | None = None
 ) -> tuple[exp.Expr, list[str]]:
     """The statement as a tree of the server's dialect.
 
@@ -113,7 +113,9 @@ def _refuse_unlike(tree: exp.Expr, source: str, dialect: str) -> None:
             )
 
 
-def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
+def check(
+    tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str], dialect: str
+) -> Checked:
     """Let the query through, its tables named as the server names them.
 
     Raises:
@@ -126,7 +128,9 @@ def check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialec
         return checked
 
 
-def _check(tree: exp.Expr, names: Names, limits: Limits, notes: list[str], dialect: str) -> Checked:
+def _check(
+    tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str], dialect: str
+) -> Checked:
     query = gate.query_of(tree)
     gate.refuse_statements(query)
     gate.refuse_syntax(query)
@@ -219,10 +223,10 @@ def _refuse_functions(query: exp.Query, dialect: str) -> None:
             raise gate.refusal(node, dialect, own.scalar, close=80)
 
 
-class _Resolver(Resolver):
+class _Resolver(TableResolver):
     """Names tables as ``schema.table`` of the server, hidden columns left out."""
 
-    def __init__(self, names: Names, dialect: str) -> None:
+    def __init__(self, names: TableNames, dialect: str) -> None:
         super().__init__(names)
         self.dialect = dialect
 
@@ -284,7 +288,7 @@ def _narrow(node: exp.Table, table: Table) -> None:
     node.replace(exp.Subquery(this=inner, alias=alias.copy(), joins=joins))
 
 
-def _cased(query: exp.Query, resolver: Resolver, dialect: str) -> list[str]:
+def _cased(query: exp.Query, resolver: TableResolver, dialect: str) -> list[str]:
     """Quote a column that PostgreSQL would look for in lower case, where only one is meant."""
     if dialect != "postgres":
         return []

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from stages.core.errors import SqlRefused
 from stages.core.sandbox.gate import gate
-from stages.core.sandbox.gate.qualify import Resolver
+from stages.core.sandbox.gate.qualify import TableResolver
 from stages.core.sandbox.names import fold, seen, shown
 
 _SESSION = frozenset({"user", "current_role", "current_user", "session_user", "system_user"})
@@ -42,7 +42,7 @@ def _becomes_time(parent: exp.Expr | None) -> bool:
     return isinstance(parent, _OF_TIME)
 
 
-def settle_words(query: exp.Query, resolver: Resolver) -> None:
+def settle_words(query: exp.Query, resolver: TableResolver) -> None:
     """Quote a column called ``user``, which it would not be unquoted; refuse it where there is none.
 
     Args:

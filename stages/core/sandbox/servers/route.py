@@ -8,7 +8,7 @@ from stages.core.catalog.servers.address import DIALECTS, address
 from stages.core.errors import SqlError, SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import Names, shown
+from stages.core.sandbox.names import TableNames, shown
 
 if TYPE_CHECKING:
     from stages.core.sandbox.engine.engine import Engine
@@ -19,7 +19,7 @@ def url_of(table: Table) -> str:
     return table.get("source", {}).get("url", "")
 
 
-def route(sql: str, dialect: str | None, names: Names) -> str:
+def route(sql: str, dialect: str | None, names: TableNames) -> str:
     """The server that a statement runs on; empty where it runs over files.
 
     Args:
@@ -43,7 +43,7 @@ def route(sql: str, dialect: str | None, names: Names) -> str:
     return next(iter(named), "")
 
 
-def _named(sql: str, dialect: str | None, names: Names, places: set[str]) -> list[Table]:
+def _named(sql: str, dialect: str | None, names: TableNames, places: set[str]) -> list[Table]:
     """The tables that a statement names, read in the first dialect that can read it."""
     from sqlglot import exp
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog import headers
 from stages.core.catalog.bytes import cells, encoding, sampling
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.csv import dialect
 from stages.core.catalog.sources.csv import table as csv_table
 from stages.core.errors import SourceError
@@ -30,7 +30,7 @@ SEVERAL = False
 OPENED = "a quotation mark is never closed; quotation marks are read as text from there on"
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """The one table of a delimited text file, from a bounded sample of its bytes.
 
     Args:
@@ -86,7 +86,7 @@ def _gap(how: dialect.Dialect, text: str) -> int:
     return 0
 
 
-def _estimate(sample: sampling.Sample, head: int, more: int) -> int:
+def _estimate(sample: sampling.ByteSample, head: int, more: int) -> int:
     """Rows of the whole file: those of the head, and after it as many a byte as in the
     middle and the tail where there are any."""
     rest = sum(map(len, sample.parts[1:]))
@@ -96,7 +96,7 @@ def _estimate(sample: sampling.Sample, head: int, more: int) -> int:
 
 def _head(
     path: Path,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     found: encoding.Encoding,
     how: dialect.Dialect,
     text: str,
@@ -113,7 +113,7 @@ def _head(
 
 
 def _further(
-    sample: sampling.Sample, found: encoding.Encoding, how: dialect.Dialect
+    sample: sampling.ByteSample, found: encoding.Encoding, how: dialect.Dialect
 ) -> list[list[str]]:
     """Whole records of the middle and the tail; a part may start inside a quoted cell, so
     both readings are tried and the one with more records of one width is taken."""
@@ -138,11 +138,11 @@ def _evenness(rows: list[list[str]]) -> int:
 def _raw(
     path: Path,
     options: ScanOptions,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     found: encoding.Encoding,
     how: dialect.Dialect,
     table: csv_table.Grid,
-) -> RawTable:
+) -> SourceTable:
     """The table as a record."""
     reader: dict[str, Any] = {
         "encoding": found.name,
@@ -160,7 +160,7 @@ def _raw(
         reader["names"] = table.mark
     if _odd(table, how, found):
         reader["rewrite"] = True
-    raw = RawTable(
+    raw = SourceTable(
         name=sampling.stem(path),
         columns=_columns(table, options, sample.whole),
         rows=_rows(path, options, sample, table, reader),
@@ -224,7 +224,7 @@ def _shown(table: csv_table.Grid, options: ScanOptions) -> list[dict[str, str | 
 def _rows(
     path: Path,
     options: ScanOptions,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     table: csv_table.Grid,
     reader: dict[str, Any],
 ) -> Rows:

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog.bytes import encoding, sampling
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.json import columns, shape
-from stages.core.catalog.sources.json.stream import Broken, Stream, is_torn
+from stages.core.catalog.sources.json.stream import NotJson, Stream, is_torn
 from stages.core.errors import SourceError
 from stages.core.records import Rows, Table
 
@@ -45,7 +45,7 @@ SUFFIXES = tuple(
 SEVERAL = False
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """The tables of a JSON file, from a bounded sample of its bytes.
 
     Args:
@@ -79,7 +79,7 @@ def _bare(place: shape.Place) -> bool:
 
 
 def _places(
-    path: Path, sample: sampling.Sample, found: encoding.Encoding
+    path: Path, sample: sampling.ByteSample, found: encoding.Encoding
 ) -> tuple[Stream, list[shape.Place]]:
     """The tables that begin in the head."""
     text = found.decode(sample.head, first=True, last=sample.whole)
@@ -93,9 +93,9 @@ def _places(
         if (stream.broken or (stream.cut and sample.whole)) and not any(
             place.records for place in places
         ):
-            raise Broken("no line of it is")
+            raise NotJson("no line of it is")
         return stream, places
-    except Broken as error:
+    except NotJson as error:
         raise SourceError(
             f"not JSON: {error}", place=path.name, hint="mend the file or leave it out"
         ) from None
@@ -109,13 +109,13 @@ def _lines(path: Path) -> bool:
 def _raw(
     path: Path,
     options: ScanOptions,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     found: encoding.Encoding,
     stream: Stream,
     place: shape.Place,
     *,
     alone: bool,
-) -> RawTable:
+) -> SourceTable:
     """One table as a record."""
     rows, title = place.rows(), ""
     if not sample.whole and alone and place.shape != "object":
@@ -123,7 +123,7 @@ def _raw(
         rows += more
     table = columns.columns_of(rows)
     reader = _reader(found, stream, place, sample, table)
-    raw = RawTable(
+    raw = SourceTable(
         name=_name(path, place, title),
         inner=place.inner,
         columns=columns.records(table, options, whole=sample.whole),
@@ -151,7 +151,7 @@ def _reader(
     found: encoding.Encoding,
     stream: Stream,
     place: shape.Place,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     table: columns.Columns,
 ) -> dict[str, Any]:
     """How the file is read: where the table is, and whether DuckDB may read it itself."""
@@ -171,7 +171,7 @@ def _reader(
 
 
 def _further(
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     found: encoding.Encoding,
     place: shape.Place,
     rows: list[shape.Row],
@@ -192,7 +192,7 @@ def _further(
 def _rows(
     path: Path,
     options: ScanOptions,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     rows: list[shape.Row],
     reader: dict[str, Any],
 ) -> Rows:
@@ -211,7 +211,7 @@ def _warnings(
     found: encoding.Encoding,
     stream: Stream,
     place: shape.Place,
-    sample: sampling.Sample,
+    sample: sampling.ByteSample,
     table: columns.Columns,
 ) -> list[str]:
     """What a reader should know of how the file was read."""

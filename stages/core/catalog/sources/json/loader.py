@@ -19,7 +19,7 @@ from stages.core.catalog.bytes import encoding, sampling
 from stages.core.catalog.duck.sql import create, lasting, quote, text, transformed
 from stages.core.catalog.sources.json import shape as json_shape
 from stages.core.catalog.sources.json import types as json_types
-from stages.core.catalog.sources.json.stream import Broken, Cut, Stream, whole
+from stages.core.catalog.sources.json.stream import CutOff, NotJson, Stream, whole
 from stages.core.errors import SourceError
 from stages.core.records import Table
 
@@ -46,7 +46,7 @@ def array(pieces: Iterator[bytes], path: list[str]) -> Iterator[bytes]:
     for key in path:
         cursor.enter(key)
     if cursor.next() != b"[":
-        raise Broken("no array where one is expected")
+        raise NotJson("no array where one is expected")
     return cursor.nested()
 
 
@@ -73,7 +73,7 @@ class _Cursor:
             waiting.append(piece)
             wanted -= len(piece)
         if len(waiting) == 1:
-            raise Cut
+            raise CutOff
         self.data, self.at = b"".join(waiting), 0
 
     def next(self) -> bytes:
@@ -95,12 +95,12 @@ class _Cursor:
     def enter(self, wanted: str) -> None:
         """Go to the value of a member of the object at the cursor."""
         if self.next() != b"{":
-            raise Broken("no object where one is expected")
+            raise NotJson("no object where one is expected")
         self.at += 1
         while self.next() == b'"':
             key = self.taken(_TEXT)
             if self.next() != b":":
-                raise Broken("a key without a value")
+                raise NotJson("a key without a value")
             self.at += 1
             self.next()
             if json.loads(key, strict=False) == wanted:
@@ -108,7 +108,7 @@ class _Cursor:
             self.skip()
             if self.next() == b",":
                 self.at += 1
-        raise Broken(f"no member {wanted!r}")
+        raise NotJson(f"no member {wanted!r}")
 
     def skip(self) -> None:
         """Go behind the value at the cursor."""
@@ -229,7 +229,7 @@ def _plain(path: Path, copy: Path, reader: dict[str, Any]) -> Path | None:
             member = reader["shape"] == "member"
             file.writelines(array(pieces, reader["path"]) if member else pieces)
         return copy
-    except (Broken, Cut):
+    except (NotJson, CutOff):
         return None
     except (OSError, EOFError) as error:
         raise sampling.unreadable(path, error) from error
@@ -289,7 +289,7 @@ def _rows(path: Path, reader: dict[str, Any]) -> Iterator[json_shape.Row]:
     try:
         with encoding.text_of(path, reader["encoding"], "replace") as file:
             yield from json_shape.rows(Stream(lambda: file.read(_PIECE), noting=False), reader)
-    except (Cut, Broken):
+    except (CutOff, NotJson):
         return
     except (OSError, EOFError) as error:
         raise sampling.unreadable(path, error) from error

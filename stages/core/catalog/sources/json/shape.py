@@ -10,7 +10,7 @@ from typing import Any
 
 from stages.core.catalog import headers
 from stages.core.catalog.sources.csv.table import Grid
-from stages.core.catalog.sources.json.stream import Broken, Stream, values
+from stages.core.catalog.sources.json.stream import NotJson, Stream, values
 
 
 def rows(stream: Stream, reader: dict[str, Any]) -> Iterator[Row]:
@@ -68,9 +68,9 @@ def _records(stream: Stream, reader: dict[str, Any]) -> Iterable[Any]:
                 break
             stream.value()
         else:
-            raise Broken(f"no member {wanted!r}")
+            raise NotJson(f"no member {wanted!r}")
     if stream.peek() != "[":
-        raise Broken("no array where one is expected")
+        raise NotJson("no array where one is expected")
     return stream.elements()
 
 
@@ -91,7 +91,7 @@ def in_part(text: str, keys: set[str], lines: bool) -> list[Any]:
         keys: Keys of the head's records.
         lines: Whether records stand on lines.
     """
-    from stages.core.catalog.sources.json.stream import Cut
+    from stages.core.catalog.sources.json.stream import CutOff
 
     starts = re.finditer(r"\n(?=\s*\{)" if lines else r"\}\s*,\s*(?=\{)", text)
     for start, _ in zip(starts, range(200), strict=False):
@@ -106,7 +106,7 @@ def in_part(text: str, keys: set[str], lines: bool) -> list[Any]:
                 ):
                     break
                 found.append(record)
-        except (Cut, Broken):
+        except (CutOff, NotJson):
             pass
         if found:
             return found
@@ -218,11 +218,11 @@ def places(stream: Stream, *, lines: bool) -> list[Place]:
 
 def _until_cut(found: Iterator[Any]) -> Iterator[Any]:
     """Values up to one that is cut or broken."""
-    from stages.core.catalog.sources.json.stream import Cut
+    from stages.core.catalog.sources.json.stream import CutOff
 
     try:
         yield from found
-    except (Cut, Broken):
+    except (CutOff, NotJson):
         return
 
 

@@ -28,11 +28,11 @@ LONGEST = 1 << 28
 """Characters of the longest single value that is waited for."""
 
 
-class Cut(Exception):
+class CutOff(Exception):
     """The text ends inside a value."""
 
 
-class Broken(Exception):
+class NotJson(Exception):
     """What stands here is not JSON."""
 
 
@@ -77,7 +77,7 @@ class Stream:
         waiting = self._text[self._at :]
         pieces, wanted = [], max(1, len(waiting))
         if len(waiting) > LONGEST:
-            raise Broken(f"one value is longer than {LONGEST} characters")
+            raise NotJson(f"one value is longer than {LONGEST} characters")
         while wanted > 0 and (piece := self._more()):
             pieces.append(piece)
             wanted -= len(piece)
@@ -119,9 +119,9 @@ class Stream:
                 self._retry(error)
                 continue
             except RecursionError:
-                raise Broken("nested too deeply to be read") from None
+                raise NotJson("nested too deeply to be read") from None
             except ValueError as error:  # a whole number of thousands of digits
-                raise Broken(str(error)) from None
+                raise NotJson(str(error)) from None
             if end < len(self._text) or isinstance(value, (dict, list, str)) or not self._fill():
                 self._at = end
                 return value
@@ -139,8 +139,8 @@ class Stream:
                 return
         if inside and self._unfinished(error):
             self.cut = True
-            raise Cut
-        raise Broken(f"{error.msg} at character {self._before + error.pos + 1}")
+            raise CutOff
+        raise NotJson(f"{error.msg} at character {self._before + error.pos + 1}")
 
     def _unfinished(self, error: json.JSONDecodeError) -> bool:
         """Whether what stands at the end of the text could go on as JSON."""
@@ -177,10 +177,10 @@ class Stream:
             key = self.value()
             after = self.peek()
             if not isinstance(key, str) or after not in (":", ""):
-                raise Broken(f"no key at character {self.position + 1}")
+                raise NotJson(f"no key at character {self.position + 1}")
             if not after:
                 self.cut = True
-                raise Cut
+                raise CutOff
             self._at += 1
             self.repeated = self.repeated or key in seen
             seen.add(key)
@@ -194,7 +194,7 @@ class Stream:
             char = self.peek()
             if not char:
                 self.cut = True
-                raise Cut
+                raise CutOff
             if char == close:
                 self._at += 1
                 return
@@ -229,9 +229,9 @@ class Stream:
                         break
             else:
                 return self.value()
-        except Cut:
+        except CutOff:
             pass
-        except Broken:
+        except NotJson:
             if not made:
                 raise
             self.cut = True
@@ -266,7 +266,7 @@ def values(stream: Stream) -> Iterator[Any]:
             continue
         try:
             yield stream.value()
-        except Broken:
+        except NotJson:
             stream.broken += 1
             if not stream.skip_line():
                 return

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.core.catalog.documents import MARK_TABLE
-from stages.core.catalog.source_table import RawTable, ScanOptions
+from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.file import Opened, Repaired, opened, quoted
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
@@ -24,7 +24,7 @@ from stages.core.catalog.sources.sqlite.relation import (
     first_distinct,
     relation_of,
 )
-from stages.core.catalog.sources.sqlite.sample import Entry, Row, Sampler
+from stages.core.catalog.sources.sqlite.sample import Row, Sampler, SqliteEntry
 from stages.core.errors import SourceError
 from stages.core.records import Column, ForeignKey, Table
 
@@ -58,7 +58,7 @@ _OLD_LISTING = """
     FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid"""
 
 
-def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
+def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """Every table and view of the file, in the order they were made.
 
     SQLite's own tables and the mark of `catalog.prepared` are left out; the tables behind
@@ -78,14 +78,14 @@ def scan(path: Path, options: ScanOptions) -> Iterator[RawTable]:
             if entry.name == MARK_TABLE or entry.name.lower().startswith("sqlite_"):
                 continue
             if entry.kind == "shadow":
-                yield RawTable(entry.name, [], skipped="a shadow table")
+                yield SourceTable(entry.name, [], skipped="a shadow table")
                 continue
             raw = _table(file, entry, sampler, options)
             raw.prepared = prepared
             yield raw
 
 
-def _entries(con: sqlite3.Connection) -> list[Entry]:
+def _entries(con: sqlite3.Connection) -> list[SqliteEntry]:
     try:
         rows = con.execute(_LISTING).fetchall()
     except sqlite3.OperationalError as error:
@@ -93,20 +93,22 @@ def _entries(con: sqlite3.Connection) -> list[Entry]:
             raise
         rows = con.execute(_OLD_LISTING).fetchall()
     return [
-        Entry(name, kind == "view", special, bool(wr), sql or "")
+        SqliteEntry(name, kind == "view", special, bool(wr), sql or "")
         for name, kind, special, wr, sql in rows
     ]
 
 
-def _table(file: Opened, entry: Entry, sampler: Sampler, options: ScanOptions) -> RawTable:
+def _table(file: Opened, entry: SqliteEntry, sampler: Sampler, options: ScanOptions) -> SourceTable:
     """One table; what cannot be read of it is told in its ``error``."""
-    raw = RawTable(entry.name, [], inner=entry.name, view=entry.view, warnings=list(file.warnings))
+    raw = SourceTable(
+        entry.name, [], inner=entry.name, view=entry.view, warnings=list(file.warnings)
+    )
     if entry.view:
         raw.query, raw.query_dialect = entry.sql, "sqlite"
     try:
         relation = relation_of(file.con, entry.name, "" if entry.view else entry.sql)
         if relation.skipped:
-            return RawTable(entry.name, [], skipped=relation.skipped)
+            return SourceTable(entry.name, [], skipped=relation.skipped)
         raw.foreign_keys = _foreign_keys(file.con, entry, relation.names)
         unique = set() if entry.view else _unique(file.con, entry)
     except sqlite3.Error as error:
@@ -129,7 +131,7 @@ def _table(file: Opened, entry: Entry, sampler: Sampler, options: ScanOptions) -
     return raw
 
 
-def _fill(raw: RawTable, entry: Entry, sampler: Sampler, names: list[str]) -> list[Row]:
+def _fill(raw: SourceTable, entry: SqliteEntry, sampler: Sampler, names: list[str]) -> list[Row]:
     """The sampled rows; count and ``checked``, or the error, go into the table."""
     try:
         sample = sampler.sample(entry, names)
@@ -142,7 +144,9 @@ def _fill(raw: RawTable, entry: Entry, sampler: Sampler, names: list[str]) -> li
     return sample.rows
 
 
-def _foreign_keys(con: sqlite3.Connection, entry: Entry, names: dict[str, str]) -> list[ForeignKey]:
+def _foreign_keys(
+    con: sqlite3.Connection, entry: SqliteEntry, names: dict[str, str]
+) -> list[ForeignKey]:
     """Declared foreign keys, in the order of declaration (SQLite lists them backwards)."""
     keys: dict[int, ForeignKey] = {}
     rows = con.execute(f"PRAGMA foreign_key_list({quoted(entry.name)})").fetchall()
@@ -154,7 +158,7 @@ def _foreign_keys(con: sqlite3.Connection, entry: Entry, names: dict[str, str]) 
     return [keys[number] for number in sorted(keys, reverse=True)]
 
 
-def _unique(con: sqlite3.Connection, entry: Entry) -> set[str]:
+def _unique(con: sqlite3.Connection, entry: SqliteEntry) -> set[str]:
     """Columns that are unique by themselves; partial indexes do not count."""
     found = set()
     for index in con.execute(f"PRAGMA index_list({quoted(entry.name)})").fetchall():
@@ -165,7 +169,9 @@ def _unique(con: sqlite3.Connection, entry: Entry) -> set[str]:
     return found
 
 
-def _column(info: Row, values: Row, raw: RawTable, keys: dict[str, str], examples: int) -> Column:
+def _column(
+    info: Row, values: Row, raw: SourceTable, keys: dict[str, str], examples: int
+) -> Column:
     """One column; what is odd about its values goes into the table's warnings."""
     _cid, name, declared, notnull, _default, pk, hidden = info
     types = set(map(type, values))

@@ -38,7 +38,7 @@ Span = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Entry:
+class SqliteEntry:
     """One table or view of the file, as ``sqlite_master`` lists it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """Some rows of a table, those of the head first; and its count."""
 
     rows: list[Row]
@@ -88,7 +88,7 @@ class Sampler:
         self.steps_left -= 1
         return int(self.steps_left < 0 or time.monotonic() > self.deadline)
 
-    def sample(self, entry: Entry, names: list[str]) -> Sample:
+    def sample(self, entry: SqliteEntry, names: list[str]) -> RowSample:
         """Rows from head, middle and tail of a table with these columns.
 
         Raises:
@@ -102,19 +102,19 @@ class Sampler:
             else self._rows(entry, names, "", limit)
         )
         if len(head) < limit:
-            return Sample(head, {"count": len(head), "how": "exact"}, True)
+            return RowSample(head, {"count": len(head), "how": "exact"}, True)
         span = self._span(entry, names)
         count = self._count(entry, span)
         if span is None:
-            return Sample(head, count, False)
+            return RowSample(head, count, False)
         rowid, low, high = span
         middle = f"WHERE {rowid} >= {low + (high - low) // 2} ORDER BY {rowid}"
         rows = head + self._rows(entry, names, middle, min(MIDDLE, room))
-        return Sample(
+        return RowSample(
             rows + self._rows(entry, names, f"ORDER BY {rowid} DESC", min(TAIL, room)), count, False
         )
 
-    def _bounded(self, entry: Entry, names: list[str], limit: int) -> list[Row]:
+    def _bounded(self, entry: SqliteEntry, names: list[str], limit: int) -> list[Row]:
         """Rows of a view, which may compute anything."""
         self.deadline = time.monotonic() + VIEW_SECONDS
         self.con.set_progress_handler(self._spent, STEP)
@@ -123,7 +123,7 @@ class Sampler:
         finally:
             self.con.set_progress_handler(None, 0)
 
-    def _rows(self, entry: Entry, names: list[str], tail: str, limit: int) -> list[Row]:
+    def _rows(self, entry: SqliteEntry, names: list[str], tail: str, limit: int) -> list[Row]:
         """Some rows; where a cell is too large to be read, all cells are cut."""
         table = entry.source
         try:
@@ -143,7 +143,7 @@ class Sampler:
         finally:
             self.con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CELL_BYTES)
 
-    def _span(self, entry: Entry, names: list[str]) -> Span | None:
+    def _span(self, entry: SqliteEntry, names: list[str]) -> Span | None:
         """Name, least and greatest value of the row numbers; None where there are none."""
         taken = {name.lower() for name in names}
         rowid = next((name for name in ROWID_NAMES if name not in taken), None)
@@ -156,7 +156,7 @@ class Sampler:
         low, high = self.con.execute(sql).fetchone()
         return None if low is None else (rowid, low, high)
 
-    def _count(self, entry: Entry, span: Span | None) -> Rows:
+    def _count(self, entry: SqliteEntry, span: Span | None) -> Rows:
         """The exact count where it is cheap or asked for, else what the row numbers suggest."""
         spanned = span[2] - span[1] + 1 if span else None
         small = self.size <= COUNTED_BYTES or (spanned is not None and spanned <= COUNTED_ROWS)
