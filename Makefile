@@ -124,5 +124,5 @@ test-model: dev
 SECONDS_OF_FUZZ ?= 600
 
 fuzz: install
-	$(BIN)/python -m tests.damage --seconds $(SECONDS_OF_FUZZ)
-	$(BIN)/python -m tests.damage_files --seconds $(SECONDS_OF_FUZZ)
+	$(BIN)/python -m tests.helpers.damage --seconds $(SECONDS_OF_FUZZ)
+	$(BIN)/python -m tests.helpers.damage_files --seconds $(SECONDS_OF_FUZZ)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools import ROOT
+from tests.helpers.tools import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from tests.tools import ROOT, environment
+from tests.helpers.tools import ROOT, environment
 
 
 def test_it_prints_strict_recall_and_the_share_that_goes(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import run
+from tests.helpers.tools import run
 
 CASES = Path(__file__).parent / "cases"
 FOUND = sorted(path.parent for path in CASES.glob("*/*/cmd"))

@@ -14,7 +14,7 @@ from stages.core.judge.language.tokenize import compact, sentence, split
 from stages.core.judge.priors import query_log
 from stages.core.linking.explore.judgments import ColumnNames
 from stages.core.names import Names, canonical, fold
-from tests.tools import Done, run
+from tests.helpers.tools import Done, run
 
 TABLE, COLUMN, OTHER = "Établissements", "Prénom", "データ"
 QUESTION = "How many Prénom are in Établissements?"

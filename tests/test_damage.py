@@ -1,4 +1,4 @@
-"""No input, however damaged, ends a command in an exception: see `tests.damage`."""
+"""No input, however damaged, ends a command in an exception: see `tests.helpers.damage`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import damage
-from tests.damage import COMMANDS, FILE, Sound
-from tests.tools import run
+from tests.helpers import damage
+from tests.helpers.damage import COMMANDS, FILE, Sound
+from tests.helpers.tools import run
 
 SEED = 20261130
 

@@ -1,4 +1,4 @@
-"""No file, however damaged, ends a command in an exception: see `tests.damage_files`."""
+"""No file, however damaged, ends a command in an exception: see `tests.helpers.damage_files`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from tests import damage_files
-from tests.damage_files import PLACES, Bench
+from tests.helpers import damage_files
+from tests.helpers.damage_files import PLACES, Bench
 
 SEED = 20261201
 MOST = {"query": 1, "scan": 3, "cache": 8, "evaluate": 8, "link": 4, "vote": 4}

@@ -18,9 +18,9 @@ from stages.core.errors import SqlUnavailable
 from stages.core.sandbox.engine import store, worker
 from stages.core.sandbox.result_cache import QueryOutcome, ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
-from tests import ga360
-from tests.llm_server import LlmServer
-from tests.tools import Done, run
+from tests.helpers import ga360
+from tests.helpers.llm_server import LlmServer
+from tests.helpers.tools import Done, run
 
 TABLE = "ga_sessions_2017"
 COUNT = f"SELECT count(*) AS n FROM {TABLE}"

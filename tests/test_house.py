@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from stages.cli import REGISTRY, first_line
-from tests.tools import run
+from tests.helpers.tools import imported, run
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
@@ -35,18 +33,6 @@ FORBIDDEN = {
     "prompt": HEAVY - {"jinja2"},
 }
 """What a run without a model must not import; counting tokens needs tiktoken alone."""
-
-
-def imported(argv: list[str], stdin: bytes = b"") -> set[str]:
-    """Top-level modules that one run of the command line imported."""
-    code = (
-        "import sys\nfrom stages.cli import status\ncode = status(sys.argv[1:])\n"
-        "sys.stderr.write('MODULES ' + ' '.join({m.split('.')[0] for m in sys.modules}))\nsys.exit(code)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *argv], input=stdin, capture_output=True, cwd=ROOT, check=False
-    )
-    return set(done.stderr.decode().rpartition("MODULES ")[2].split())
 
 
 @pytest.mark.parametrize(
@@ -114,3 +100,22 @@ def test_functions_are_short_and_public_names_documented(path):
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         ) and not node.name.startswith("_"):
             assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(p for p in (ROOT / "tests").rglob("*.py") if "cases" not in p.parts),
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_tests_import_helpers_and_no_other_test(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: name the module in full"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            own = not name.startswith("tests.") or name.startswith("tests.helpers.")
+            assert own, f"line {node.lineno} imports {name}: move what is shared to tests/helpers"

@@ -13,9 +13,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.llm_server import LlmServer, Say, obliging
-from tests.test_manners import ARGV, GOOD, VOTE, lines, task
-from tests.tools import ROOT, environment
+from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.tools import ROOT, environment
+from tests.helpers.vote_lines import ARGV, GOOD, VOTE, lines, task
 
 SCRIPT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["winnow"]
 ENTRIES = {

@@ -15,11 +15,11 @@ import pytest
 
 from stages.core.lines.lines import dump
 from stages.core.sandbox.session import Data, SessionOptions
-from tests import ga360
-from tests import linking_chain as chain
-from tests.linking_chain import Script, flat, name_of, units_of
-from tests.llm_server import LlmServer, faulty
-from tests.tools import run
+from tests.helpers import ga360
+from tests.helpers import linking_chain as chain
+from tests.helpers.linking_chain import Script, flat, name_of, units_of
+from tests.helpers.llm_server import LlmServer, faulty
+from tests.helpers.tools import run
 
 STAGES = ("plan", "prune", "summarize", "explore", "refine")
 QUICK_FAULTS = ("500", "drop", "torn", "broken", "wrong", "cut", "empty")
@@ -208,7 +208,7 @@ def test_faults_only_ever_enlarge_the_result_of_nested_tables(sessions: Scene) -
 
 @pytest.mark.parametrize("broken", ["plan", "prune", "query", "explore", "table", "refine"])
 def test_all_calls_of_one_stage_failing_only_enlarges_the_result(sales: Scene, broken: str) -> None:
-    from tests.llm_server import Say
+    from tests.helpers.llm_server import Say
 
     def answer(request: Any, n: int) -> Any:
         name = name_of(request).replace("logical_plan", "plan")

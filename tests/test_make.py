@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT, environment
+from tests.helpers.tools import ROOT, environment
 
 STEPS = ["scan.jsonl", "vote.jsonl", "collapse.jsonl", "describe.jsonl", "prompt.md"]
 

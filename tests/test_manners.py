@@ -13,39 +13,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.llm_server import LlmServer, Say, obliging
-from tests.tools import ROOT, environment, run
-
-ID = "sha256:" + "0" * 64
-CATALOG = {"kind": "catalog", "v": 1, "id": ID, "name": "c"}
-VOTE = {
-    "task_id": "1", "per_table": {"a": False}, "relevant_tables": [], "skipped_tables": ["a"], "always_keep": [],
-    "skipped_describe_keys": ["a.csv"], "reasons": {}, "all_tables": ["a"], "vote_tally": {"a": "0/1"},
-    "n_rounds_ok": 1, "error": "",
-}  # fmt: skip
-
-
-def table(name="a"):
-    column = {"name": "x", "type": "BIGINT"}
-    return {
-        "kind": "table",
-        "catalog": ID,
-        "name": name,
-        "describe_key": f"{name}.csv",
-        "columns": [column],
-    }
-
-
-def task(name="1", **more):
-    return {"kind": "task", "catalog": ID, "task_id": name, "question": "how many?", **more}
-
-
-def lines(*records):
-    return b"".join(orjson.dumps(record) + b"\n" for record in records)
-
-
-GOOD = lines(CATALOG, table(), task(vote=VOTE))
-ARGV = [sys.executable, "-m", "stages", "collapse", "--quiet"]
+from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.tools import ROOT, environment, run
+from tests.helpers.vote_lines import ARGV, CATALOG, GOOD, VOTE, lines, table, task
 
 
 def one_line(err: str) -> str:

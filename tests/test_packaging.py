@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT
+from tests.helpers.tools import ROOT
 
 
 @pytest.mark.slow

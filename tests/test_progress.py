@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests import linking_chain as chain
-from tests.llm_server import LlmServer, Say, obliging
-from tests.tools import ROOT, environment, pipe, run
+from tests.helpers import linking_chain as chain
+from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.tools import ROOT, environment, pipe, run
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.tools import ROOT
+from tests.helpers.tools import ROOT
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")

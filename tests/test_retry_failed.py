@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.llm_server import LlmServer, Say
-from tests.test_manners import CATALOG, lines, table, task
-from tests.tools import run
+from tests.helpers.llm_server import LlmServer, Say
+from tests.helpers.tools import run
+from tests.helpers.vote_lines import CATALOG, lines, table, task
 
 
 @pytest.fixture(scope="module")

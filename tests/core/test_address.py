@@ -6,7 +6,7 @@ import pytest
 
 from stages.core.catalog.servers.address import address, masked
 from stages.core.errors import UsageError
-from tests.tools import run
+from tests.helpers.tools import run
 
 RAW = ["p@ss/w:rd#1", "p/ss", "p#ss", "p?ss", "p@ss", "p ss", "@", "a@b@c", "p://x@y/z?q#@", "//@"]
 

@@ -14,7 +14,7 @@ from stages.core.context.budget import PageFormat, fit
 from stages.core.context.values import given_up
 from stages.core.context.view import Page, TableView
 from stages.core.tokens import count
-from tests.seed_tables import CATALOG, seed_table
+from tests.helpers.seed_tables import CATALOG, seed_table
 
 FORMS: dict[str, PageFormat] = {"context": text_format, "ddl": ddl_format, "json": json_format}
 

@@ -10,7 +10,7 @@ import pytest
 
 from stages.core.lines import edits, schema
 from stages.core.lines.readers import conflicts, shown_at, voted
-from tests.tools import pipe, run
+from tests.helpers.tools import pipe, run
 
 Edit = Callable[[dict[str, Any]], Any]
 

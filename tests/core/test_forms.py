@@ -9,7 +9,7 @@ import pytest
 from stages.core.errors import SqlError, SqlRefused
 from stages.core.sandbox.forms import forms
 from stages.core.sandbox.gate import grammar
-from tests.forms.kit import ROWS, opened, same, statements, whole
+from tests.helpers.forms import ROWS, opened, same, statements, whole
 
 SOURCES = [name for name in grammar.DIALECTS if name != "duckdb"]
 

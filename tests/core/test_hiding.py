@@ -12,7 +12,7 @@ import pytest
 from stages.core.catalog import ScanOptions, scan_files, scan_root
 from stages.core.catalog.hiding import hidden_columns, secrecy
 from stages.core.catalog.source_table import SourceTable
-from tests.tools import run
+from tests.helpers.tools import run
 
 ALWAYS = ["password", "Password", "user_password", "passwd", "pwd", "userPassword", "PasswordHash", "password_salt", "passcode", "token", "api_token", "accessToken", "refresh_token", "PUSH_TOKEN", "client_secret", "secret", "apiSecret", "secret_key", "api_key", "apikey", "cvv", "密码", "登录密码", "用户_密码", "密码哈希", "访问令牌", "密钥"]  # fmt: skip
 NUMBERS = ["ssn", "SSN", "Essn", "Mgr_ssn", "social_security_number", "social_security_no", "iban", "IBAN", "bank_iban", "iban_code", "card", "card_number", "CardNumber", "CardNum", "cardNo", "credit_card", "CreditCardNumber", "credit_card_no", "debitCard", "身份证", "身份证号", "身份证号码", "银行卡号", "信用卡号", "卡号", "社保号"]  # fmt: skip

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.catalog.sources.json.stream import _LOOSE
-from tests.tools import ROOT, environment
+from tests.helpers.tools import ROOT, environment
 
 SIZE = 20_000_000
 TEXTS = {"plain": "abcdefg hij ", "escapes": 'a"b\\c\n', "rows": '{"a": 1}, '}

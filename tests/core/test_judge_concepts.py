@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,36 +14,7 @@ from stages.core.judge.match import expand
 from stages.core.judge.match.values import as_indexed
 from stages.core.judge.question import patterns
 from stages.core.judge.question.question import QueryTerm, read
-
-from .test_judge_keys import table
-from .test_judge_rank import ask, order
-
-HOSTILE = st.text(max_size=200) | st.lists(
-    st.sampled_from(["Nick", "won", "'", '"', "Ivory Coast", "\x00", "\x1b[0m", "A.", "’", "\n"])
-).map(" ".join)
-
-
-def both_ways(
-    question: str,
-    has: Sequence[str],
-    lacks: Sequence[str],
-    without: Sequence[str] = (),
-    **more: Any,
-) -> list[dict[str, float]]:
-    """Scores of two tables by name, where the one that has columns is first, and where it is
-    second; the two ways differ in these columns only."""
-    made = []
-    for first, second in ((has, lacks), (lacks, has)):
-        tables = [table("ga", *first, **more), table("gb", *second, **more)]
-        found = judge(ask(question), tables, without=without)
-        made.append({ranked.name: ranked.score for ranked in found.tables})
-    return made
-
-
-def leads(ways: list[dict[str, float]]) -> bool:
-    """Whether the table that has the columns is ahead both ways."""
-    one, other = ways
-    return one["ga"] > one["gb"] and other["gb"] > other["ga"]
+from tests.helpers.judge_tables import HOSTILE, ask, both_ways, leads, order, table
 
 
 def terms_of(question: str, word: str, without: frozenset[str] = frozenset()) -> dict[str, float]:

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from stages.core.judge import judge, pipeline
 from stages.core.judge.index.copies import copies_of
 from stages.core.judge.rank import scores
-
-from .test_judge_keys import table
-from .test_judge_rank import ask, order
+from tests.helpers.judge_tables import ask, order, table
 
 BASES = ("orders", "bills", "carts", "visits", "clerks")
 

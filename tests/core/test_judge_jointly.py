@@ -23,9 +23,7 @@ from stages.core.judge.rank.set_model import (
     features,
     members,
 )
-
-from .test_judge_keys import table
-from .test_judge_rank import SCHOOL, ask
+from tests.helpers.judge_tables import SCHOOL, ask, table
 
 NAMES = set_model._NAMES
 #: Nothing is surer than this, once blended.

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from stages.core.judge.index.keys import key_graph
 from stages.core.records import Table
-
-
-def table(name: str, *columns: str, **more: Any) -> Table:
-    """A table line with these columns; ``examples`` maps columns to values."""
-    examples = more.pop("examples", {})
-    record: Any = {
-        "kind": "table",
-        "catalog": "c",
-        "name": name,
-        "describe_key": name,
-        "columns": [
-            {"name": c, "type": "VARCHAR", "examples": examples.get(c, [])} for c in columns
-        ],
-        **more,
-    }
-    return record  # type: ignore[no-any-return]
+from tests.helpers.judge_tables import table
 
 
 def test_a_declared_key_wins_over_names() -> None:

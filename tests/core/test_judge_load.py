@@ -11,9 +11,7 @@ from stages.core.judge import judge, store
 from stages.core.judge.index import index
 from stages.core.judge.match import expand
 from stages.core.judge.question.question import read
-
-from .test_judge_keys import table
-from .test_judge_rank import SCHOOL, ask
+from tests.helpers.judge_tables import SCHOOL, ask, table
 
 
 def test_tables_alone_come_out_as_with_columns() -> None:

@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.core.judge import CHANNELS, Judgment, judge, reason
+from stages.core.judge import CHANNELS, judge, reason
 from stages.core.judge.judgment import Evidence, RankedTable
 from stages.core.judge.rank.select import select
-from stages.core.records import Task
-
-from .test_judge_keys import table
-
-
-def ask(question: str, **more: Any) -> Task:
-    """A task with this question."""
-    return {"kind": "task", "task_id": "1", "question": question, **more}  # type: ignore[typeddict-unknown-key]
-
-
-SCHOOL = [
-    table("student", "stu_id", "first_name", "last_name", "city", primary_key=["stu_id"]),
-    table("course", "course_id", "title", "credits", primary_key=["course_id"]),
-    table(
-        "enrolment",
-        "stu_id",
-        "course_id",
-        "grade",
-        foreign_keys=[
-            {"columns": ["stu_id"], "ref_table": "student", "ref_columns": ["stu_id"]},
-            {"columns": ["course_id"], "ref_table": "course", "ref_columns": ["course_id"]},
-        ],
-    ),
-    table("canteen_menu", "dish", "price", examples={"dish": ["Pea Soup", "Fish"]}),
-    table("bus_line", "stop", "departure"),
-    table("building", "roof_colour", "floors"),
-]
-
-
-def order(judgment: Judgment) -> list[str]:
-    """Names in rank order."""
-    return [found.name for found in judgment.tables]
+from tests.helpers.judge_tables import SCHOOL, ask, order, table
 
 
 @pytest.mark.parametrize(

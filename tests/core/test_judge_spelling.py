@@ -12,9 +12,7 @@ from stages.core.judge import judge, store
 from stages.core.judge.index.index import build
 from stages.core.judge.index.names import spelled, spelling
 from stages.core.records import Table
-
-from .test_judge_keys import table
-from .test_judge_rank import ask
+from tests.helpers.judge_tables import ask, table
 
 KEY = {"columns": ["stu_id"], "ref_table": "Uni.Main.StudentList", "ref_columns": ["stu_id"]}
 RAW = [

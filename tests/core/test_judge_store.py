@@ -15,9 +15,7 @@ import pytest
 from stages.core.judge import judge, store
 from stages.core.judge.index.index import build
 from stages.core.records import Table
-
-from .test_judge_keys import table
-from .test_judge_rank import SCHOOL, ask
+from tests.helpers.judge_tables import SCHOOL, ask, table
 
 
 def wide(n_tables: int, n_columns: int) -> list[Table]:

@@ -7,8 +7,7 @@ import pytest
 from stages.core.judge.index.index import build
 from stages.core.judge.match.values import is_plain_number, whole_values
 from stages.core.judge.question.question import read
-
-from .test_judge_keys import table
+from tests.helpers.judge_tables import table
 
 TABLES = [
     table(

@@ -11,10 +11,7 @@ from stages.core.judge.index.semantic_types import DATE, NAME, PERSON, terms_of
 from stages.core.judge.question import entities
 from stages.core.judge.question.question import MOST_UNITS, read
 from stages.core.records import Column
-
-from .test_judge_concepts import HOSTILE, both_ways, leads
-from .test_judge_keys import table
-from .test_judge_rank import ask, order
+from tests.helpers.judge_tables import HOSTILE, ask, both_ways, leads, order, table
 
 
 def kinds_of(question: str, hint: str = "") -> dict[str, str]:

@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.linking.join_graph import Relations, relations_of
-
-
-def table(name: str, *columns: str, to: dict[str, tuple[str, str]] | None = None) -> Any:
-    """A table; ``to`` maps a column to the table and column that it refers to."""
-    keys = [{"columns": [own], "ref_table": other, "ref_columns": [far]}
-            for own, (other, far) in (to or {}).items()]  # fmt: skip
-    made = [{"name": column, "type": "BIGINT"} for column in columns]
-    return {"kind": "table", "name": name, "describe_key": name, "columns": made,
-            "foreign_keys": keys}  # fmt: skip
+from tests.helpers.linking_tables import keyed_table as table
 
 
 def chain(*names: str) -> list[Any]:

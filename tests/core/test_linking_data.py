@@ -14,7 +14,7 @@ from stages.core.sandbox import Limits
 from stages.core.sandbox.engine.pool import Pool, size_for
 from stages.core.sandbox.result_cache import ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
-from tests import ga360
+from tests.helpers import ga360
 
 SQL = "SELECT trafficSource.source, count(*) FROM GA_Sessions_2017 GROUP BY 1"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests import linking_chain as chain
-from tests.llm_server import LlmServer
-from tests.tools import pipe, run
+from tests.helpers import linking_chain as chain
+from tests.helpers.llm_server import LlmServer
+from tests.helpers.tools import pipe, run
 
 KNOWLEDGE = "A region's manager is whoever signed last.\n" + ("filler " * 2_000).strip()
 VIDEO = "The speaker points at the table sales.\n" + ("words " * 2_000).strip()
@@ -94,7 +94,7 @@ def test_a_brief_over_its_tokens_is_cut_evenly_and_said() -> None:
 
 
 def test_a_long_brief_does_not_make_a_batch_of_every_table(tmp_path: Path) -> None:
-    from tests.core.linking_tables import table
+    from tests.helpers.linking_tables import table
 
     tables = [table(f"t_{n}", *(f"column_{n}_{i}" for i in range(12))) for n in range(60)]
     catalog = {"kind": "catalog", "v": 1, "id": tables[0]["catalog"], "name": "c"}

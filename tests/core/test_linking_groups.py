@@ -10,7 +10,7 @@ from stages.core.linking.batches import Batch
 from stages.core.linking.column_refs import column_refs, every, folded, grouped, narrowed
 from stages.core.linking.prune.builtin import Protected, declared_keys, is_name_column
 from stages.core.linking.render import sheet, table_text, whole
-from tests.core.linking_tables import sessions, table
+from tests.helpers.linking_tables import sessions, table
 
 
 def shown(group, lang="en"):

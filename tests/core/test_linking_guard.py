@@ -9,7 +9,7 @@ import pytest
 from stages.core.linking.join_graph import Relations
 from stages.core.linking.refine.choice import ColumnChoice, Picked
 from stages.core.linking.refine.joining import LIMIT, SAME_NAME, Guard
-from tests.core.test_linking_connect import table
+from tests.helpers.linking_tables import keyed_table as table
 
 
 def guarded(

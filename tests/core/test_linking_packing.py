@@ -12,7 +12,7 @@ from stages.core.linking.batches import packed
 from stages.core.linking.column_refs import grouped
 from stages.core.linking.render import sheet
 from stages.core.tokens import count
-from tests.core.linking_tables import table
+from tests.helpers.linking_tables import table
 
 HEAD = "question " * 100
 

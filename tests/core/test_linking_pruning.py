@@ -13,7 +13,7 @@ from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, ReplyReader,
 from stages.core.linking.prune.scores import Scores
 from stages.core.linking.prune.tally import Voted, merged
 from stages.core.linking.render import sheet, whole
-from tests.core.linking_tables import sessions, table
+from tests.helpers.linking_tables import sessions, table
 
 
 def reader(tables):

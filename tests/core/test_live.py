@@ -11,9 +11,8 @@ import pytest
 from stages.core.lines.lines import LineReader
 from stages.core.runtime.sessions import AWAKE, DataSessions, live
 from stages.core.sandbox.session import Data
-from tests import ga360
-from tests.test_house import imported
-from tests.tools import run
+from tests.helpers import ga360
+from tests.helpers.tools import imported, run
 
 
 def asked_of(lines):

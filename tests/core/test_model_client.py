@@ -18,8 +18,8 @@ from stages.core.errors import (
     Unreachable,
 )
 from stages.core.model import Client, ModelOptions
-from tests.core.model_asking import FINE, REQUEST, SCHEMA, ask, ask_all, asking
-from tests.llm_server import Say, schema_of
+from tests.helpers.llm_server import Say, schema_of
+from tests.helpers.model_asking import FINE, REQUEST, SCHEMA, ask, ask_all, asking
 
 
 def test_a_reply_comes_checked_with_its_tokens() -> None:

@@ -16,7 +16,7 @@ from stages.core.model import ModelOptions, Reply, Request
 from stages.core.model.dry_run import DryRun, DumpPrompt, placeholder, tokens_in
 from stages.core.model.usage import Price, price
 from stages.core.tokens import count
-from tests.core.model_asking import FINE, REQUEST, SCHEMA, ask, asking
+from tests.helpers.model_asking import FINE, REQUEST, SCHEMA, ask, asking
 
 PRICED = ModelOptions("openai/gpt-4o-mini")
 

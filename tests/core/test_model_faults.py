@@ -21,22 +21,12 @@ import pytest
 from stages.core.model import Client, ModelOptions
 from stages.core.model.cache import Cache
 from stages.vote import vote
-from tests.llm_server import FAULTS, LlmServer, Say, faulty
-from tests.tools import ROOT, environment, run
+from tests.helpers.llm_server import FAULTS, LlmServer, Say, faulty
+from tests.helpers.tools import ROOT, environment, run
+from tests.helpers.vote_lines import sampled_table as table
 
 NAMES = ("orders", "people", "weather", "stock")
 ROUNDS = 5
-
-
-def table(name: str) -> Any:
-    """A table line of two columns."""
-    return {
-        "kind": "table", "catalog": "sha256:" + "0" * 64, "name": name, "aliases": [],
-        "describe_key": f"{name}.csv", "source": {"kind": "csv", "path": f"{name}.csv", "bytes": 10},
-        "rows": {"count": 1, "how": "exact"}, "checked": "sample", "foreign_keys": [],
-        "columns": [{"name": "id", "type": "BIGINT", "nullable": False, "examples": ["1"]}],
-        "sample": [{"id": "1"}], "always_keep": False, "warnings": [],
-    }  # fmt: skip
 
 
 TABLES = [table(name) for name in NAMES]

@@ -18,8 +18,8 @@ from stages.core.linking.summarize import REPLY_SCHEMA as SEMANTICS
 from stages.core.linking.vote import REPLY_SCHEMA as VERDICTS
 from stages.core.model import Request
 from stages.plan import REPLY as PLAN
-from tests.core.model_asking import ask, asking
-from tests.llm_server import Say
+from tests.helpers.llm_server import Say
+from tests.helpers.model_asking import ask, asking
 
 SAID: dict[str, tuple[Any, Any]] = {
     "vote": (VERDICTS, {"verdicts": [

@@ -12,10 +12,10 @@ import pytest
 from stages.core.errors import ModelError
 from stages.core.model import Reply
 from stages.core.model.capabilities import FEWEST_FORMS
-from tests import linking_chain
-from tests.core.model_asking import FINE, REQUEST, ask_all, asking
-from tests.llm_server import LlmServer, Say
-from tests.tools import pipe, run
+from tests.helpers import linking_chain
+from tests.helpers.llm_server import LlmServer, Say
+from tests.helpers.model_asking import FINE, REQUEST, ask_all, asking
+from tests.helpers.tools import pipe, run
 
 HOPELESS: dict[str, Say] = {
     "nothing": Say(text=""),

@@ -18,8 +18,8 @@ from stages.core.errors import (
     ReplyInvalid,
 )
 from stages.core.model import Client, ModelOptions
-from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
-from tests.llm_server import Say
+from tests.helpers.llm_server import Say
+from tests.helpers.model_asking import FINE, REQUEST, ask, ask_all, asking
 
 
 def test_a_rerun_is_answered_from_the_cache_and_counts_the_same(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from stages.core.errors import (
     Unreachable,
 )
 from stages.core.model import Client, ModelOptions, Reply
-from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
-from tests.llm_server import Say
+from tests.helpers.llm_server import Say
+from tests.helpers.model_asking import FINE, REQUEST, ask, ask_all, asking
 
 
 def test_the_time_limit_bounds_a_call_from_its_sending() -> None:

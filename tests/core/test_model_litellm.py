@@ -15,8 +15,8 @@ from stages.core.errors import CallFailed, CallTimeout, ModelError, ReplyCut, Un
 from stages.core.model import Client, ModelOptions, Reply, Request
 from stages.core.model.transport.litellm import Litellm
 from stages.core.model.transport.openai import Direct, serves
-from tests.core.model_asking import FINE, REQUEST, SCHEMA, ask, ask_all, asking
-from tests.llm_server import LlmServer, Say
+from tests.helpers.llm_server import LlmServer, Say
+from tests.helpers.model_asking import FINE, REQUEST, SCHEMA, ask, ask_all, asking
 
 MODEL = "hosted_vllm/test"
 

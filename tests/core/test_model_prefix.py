@@ -17,7 +17,9 @@ from stages.link import link
 from stages.prune import prune
 from stages.summarize import summarize
 from stages.vote import vote
-from tests.core.test_model_faults import TABLES, table
+from tests.helpers.vote_lines import sampled_table as table
+
+TABLES = [table(name) for name in ("orders", "people", "weather", "stock")]
 
 
 class Recorder:

@@ -11,10 +11,10 @@ import pytest
 
 from stages.core.errors import CallFailed, ModelError
 from stages.core.model import Client, ModelOptions
-from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
-from tests.llm_server import LlmServer, Say, obliging
-from tests.test_manners import CATALOG, lines, table, task
-from tests.tools import Done, run
+from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.model_asking import FINE, REQUEST, ask, ask_all, asking
+from tests.helpers.tools import Done, run
+from tests.helpers.vote_lines import CATALOG, lines, table, task
 
 LONG = "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens."
 

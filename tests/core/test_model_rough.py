@@ -18,9 +18,9 @@ from stages.core.model import Client, ModelOptions, Request
 from stages.core.model.cache import FILE, Cache
 from stages.core.model.options import model_options, scrubbed
 from stages.core.model.structured import Unreadable, value, without_thoughts
-from tests.core.model_asking import FINE, REQUEST, ask, asking
-from tests.llm_server import LlmServer, Say, obliging
-from tests.tools import run
+from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.model_asking import FINE, REQUEST, ask, asking
+from tests.helpers.tools import run
 
 NONSENSE = [
     b"[]", b"null", b"\xff\xfe", b'{"choices": []}', b'{"choices": [null]}', b'{"choices": "x"}',

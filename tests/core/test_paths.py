@@ -14,7 +14,7 @@ from stages.core.paths import cache_dir, reply_cache, result_cache
 from stages.core.runtime.sessions import DataSessions
 from stages.core.sandbox.engine.store import table_folder
 from stages.link import _index_folder
-from tests.tools import run
+from tests.helpers.tools import run
 
 ROWS = b"id,name\n1,a\n2,b\n"
 

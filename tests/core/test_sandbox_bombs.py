@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stages.core.errors import SqlError, SqlLimit
-from tests.core.sandbox_kit import database, write_root
+from tests.helpers.sandbox_kit import database, write_root
 
 SECONDS = 0.5
 SLACK = 2.0

@@ -13,7 +13,7 @@ from stages.core.sandbox.gate import gate, grammar, repair
 from stages.core.sandbox.gate.order import ordered
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames
-from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, database, table, write_root
+from tests.helpers.sandbox_kit import DEPT, EMPLOYEES, column, database, table, write_root
 
 NAMES = TableNames([EMPLOYEES, DEPT])
 

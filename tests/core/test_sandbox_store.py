@@ -14,7 +14,7 @@ from stages.core.errors import SourceError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
 from stages.core.sandbox.engine.store import Store
 from stages.core.sandbox.names import TableNames, nearest
-from tests.core.sandbox_kit import DEPT, EMPLOYEES, column, load, table, write_root
+from tests.helpers.sandbox_kit import DEPT, EMPLOYEES, column, load, table, write_root
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from stages.core.sandbox.engine import child
 from stages.core.sandbox.gate import grammar
-from tests.core.test_sandbox_attacks import ATTACKS, IN_SCOPE
-from tests.core.test_sandbox_gate import SAME_AS_THE_ENGINE
+from tests.helpers.attacks import ATTACKS, IN_SCOPE
+from tests.helpers.sandbox_kit import SAME_AS_THE_ENGINE
 
 LISTS = grammar.functions()
 ALLOWED = child.Allowed.of(["dept", "employees"], LISTS.scalar, LISTS.table)

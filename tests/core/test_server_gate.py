@@ -9,7 +9,7 @@ from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames
 from stages.core.sandbox.servers import gate, route, shape
-from tests.servers.test_attacks_servers import MYSQL, POSTGRES
+from tests.helpers.server_attacks import MYSQL, POSTGRES
 
 
 def table(name, schema, *columns, url="postgresql://u@h/d", **more):

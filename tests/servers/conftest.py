@@ -13,70 +13,13 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-PASSWORD = "s3cret-päss:w@rd/"
+from tests.helpers.servers import PASSWORD, Running
+
 STARTS_IN = 60.0
-
-
-@dataclass
-class Running:
-    """One server: how to reach it as its superuser, and as whom else."""
-
-    kind: str
-    port: int
-    folder: Path
-    superuser: str
-    passwords: dict[str, str] = field(default_factory=dict)
-
-    def url(self, user=None, database="shop", password=False):
-        """The URL of a user, without a password unless one is asked for."""
-        from urllib.parse import quote
-
-        user = user or self.superuser
-        secret = f":{quote(self.passwords.get(user, PASSWORD), safe='')}" if password else ""
-        return f"{self.kind}://{user}{secret}@127.0.0.1:{self.port}/{database}"
-
-    def run(self, *statements, database="shop"):
-        """Run statements as the superuser, past everything under test."""
-        con = self.connect(database)
-        try:
-            found = []
-            for statement in statements:
-                cursor = con.cursor()
-                cursor.execute(statement)
-                found = cursor.fetchall() if cursor.description else []
-            return found
-        finally:
-            con.close()
-
-    def connect(self, database="shop"):
-        """A connection of the superuser that commits each statement."""
-        if self.kind == "postgresql":
-            import psycopg
-
-            return psycopg.connect(
-                host="127.0.0.1",
-                port=self.port,
-                user=self.superuser,
-                password=PASSWORD,
-                dbname=database,
-                autocommit=True,
-            )
-        import pymysql
-
-        return pymysql.connect(
-            host="127.0.0.1",
-            port=self.port,
-            user=self.superuser,
-            password=PASSWORD.encode(),
-            database=database,
-            autocommit=True,
-            charset="utf8mb4",
-        )
 
 
 def _free_port():
@@ -287,7 +230,7 @@ def _retry(action):
 @pytest.fixture(scope="session")
 def pg_shop(postgres):
     """PostgreSQL with the tables of `shop`."""
-    from tests.servers import shop
+    from tests.helpers import shop
 
     shop.fill(postgres)
     return postgres
@@ -296,7 +239,7 @@ def pg_shop(postgres):
 @pytest.fixture(scope="session")
 def my_shop(mariadb):
     """MariaDB with the tables of `shop`."""
-    from tests.servers import shop
+    from tests.helpers import shop
 
     shop.fill(mariadb)
     return mariadb

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.servers.conftest import PASSWORD
-from tests.tools import run
+from tests.helpers.servers import PASSWORD
+from tests.helpers.tools import run
 
 pytestmark = pytest.mark.server
 SECRET = "s3cret"

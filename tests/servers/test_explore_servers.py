@@ -13,8 +13,8 @@ from stages.core.linking.explore.profile import facts_of
 from stages.core.sandbox import Limits
 from stages.core.sandbox.result_cache import ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
-from tests.servers.conftest import PASSWORD
-from tests.tools import run
+from tests.helpers.servers import PASSWORD
+from tests.helpers.tools import run
 
 pytestmark = pytest.mark.server
 

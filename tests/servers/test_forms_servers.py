@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.forms.kit import ROWS, opened, same, statements, whole
+from tests.helpers.forms import ROWS, opened, same, statements, whole
 
 TABLE = (
     "id int primary key, name {text}, note {text}, day date, ts {stamp}, n int, x {real}, t {text}"

@@ -15,7 +15,7 @@ from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SqlError, SqlLimit, SqlRefused, SqlUnavailable
 from stages.core.sandbox import Database, Limits
-from tests.servers.conftest import PASSWORD
+from tests.helpers.servers import PASSWORD
 
 pytestmark = pytest.mark.server
 

@@ -12,7 +12,7 @@ from stages.core.catalog.servers import postgresql as postgres_reader
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SourceError, UsageError
 from stages.core.lines import schema
-from tests.servers.conftest import PASSWORD
+from tests.helpers.servers import PASSWORD
 
 pytestmark = pytest.mark.server
 

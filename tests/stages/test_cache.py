@@ -16,8 +16,8 @@ from stages.core.model.cache import FILE
 from stages.core.sandbox.result_cache import QueryOutcome
 from stages.core.sandbox.result_cache import ResultCache as Results
 from stages.core.text import block
-from tests.core.model_asking import FINE, REQUEST, ask, ask_all, asking
-from tests.tools import Done, run
+from tests.helpers.model_asking import FINE, REQUEST, ask, ask_all, asking
+from tests.helpers.tools import Done, run
 
 
 @dataclass

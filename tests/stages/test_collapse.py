@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stages.collapse import DECIDERS, STAGE, collapse
 from stages.core.errors import MissingSection
 from stages.core.lines import schema
-from tests.seed_tables import seed_table, seed_tables, seed_task
+from tests.helpers.seed_tables import seed_table, seed_tables, seed_task
 
 NAMES = list("abcdef")
 TABLES = [seed_table(name) for name in NAMES]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools import Done, run
+from tests.helpers.tools import Done, run
 
 
 def catalog(letter: str) -> str:

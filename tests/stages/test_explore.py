@@ -17,9 +17,9 @@ from stages.core.lines.schema import check
 from stages.core.records import Table, Task
 from stages.core.sandbox.session import Data, SessionOptions
 from stages.explore import explore
-from tests import ga360
-from tests.llm_server import LlmServer, Say, faulty
-from tests.tools import Done, run
+from tests.helpers import ga360
+from tests.helpers.llm_server import LlmServer, Say, faulty
+from tests.helpers.tools import Done, run
 
 TABLE = "ga_sessions_2017"
 Answer = Callable[[dict[str, Any], int], Any]

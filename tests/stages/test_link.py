@@ -18,8 +18,8 @@ from stages.core.judge.section import SPARE_COLUMNS, SPARE_TABLES
 from stages.core.lines.schema import check
 from stages.core.records import Table, Task
 from stages.link import STAGE, link
-from tests.llm_server import LlmServer, Say
-from tests.tools import run
+from tests.helpers.llm_server import LlmServer, Say
+from tests.helpers.tools import run
 
 CATALOG = "sha256:" + "0" * 64
 QUESTION = "Which singer sang at the concert in 2014?"

@@ -10,7 +10,7 @@ import pytest
 from stages.core.lines.schema import check
 from stages.core.linking.plan import phrases, steps
 from stages.plan import plan
-from tests.llm_server import LlmServer, Say
+from tests.helpers.llm_server import LlmServer, Say
 
 TASK = {"kind": "task", "task_id": "1", "question": "Which source had the highest revenue in 2017?"}
 TABLES = [

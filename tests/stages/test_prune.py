@@ -16,9 +16,9 @@ import pytest
 from stages.core.lines.schema import check
 from stages.core.tokens import count
 from stages.prune import STAGE, prune
-from tests.core.linking_tables import sessions, table
-from tests.llm_server import LlmServer, Say, faulty
-from tests.tools import run
+from tests.helpers.linking_tables import sessions, table
+from tests.helpers.llm_server import LlmServer, Say, faulty
+from tests.helpers.tools import run
 
 PLAN = {"logical_plan": "1. Filter sessions to 2017.\n2. Aggregate revenue by source.", "drafts": [],
         "error": "", "meta": {"of": "sha256:" + "0" * 64}}  # fmt: skip

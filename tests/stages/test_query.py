@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import orjson
 import pytest
 
-from stages.cli import status
 from stages.core.sandbox import formats
 from stages.core.sandbox.limits import Answer
-from tests.core.sandbox_kit import write_root
-from tests.tools import environment, on_terminal
+from tests.helpers.sandbox_kit import write_root
+from tests.helpers.tools import environment, on_terminal, winnow
 
 
 @pytest.fixture(scope="module")
@@ -26,23 +22,6 @@ def place(tmp_path_factory):
     lines = winnow(folder, "scan", "data").stdout
     (folder / "s.jsonl").write_bytes(lines)
     return folder
-
-
-def winnow(folder, *args, stdin=b""):
-    """One command in this process, in the folder, with a cache below it; what it wrote and said."""
-    out, err, before = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
-    try:
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.chdir(folder)
-            patch.setenv("WINNOW_CACHE", str(folder / "cache"))
-            code = status(list(args))
-            out.flush()
-    finally:
-        sys.stdin = before
-    return SimpleNamespace(
-        returncode=code, stdout=out.buffer.getvalue(), stderr=err.getvalue().encode()
-    )
 
 
 COUNT = "SELECT count(*) AS n FROM dept"

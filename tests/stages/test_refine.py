@@ -14,10 +14,10 @@ from stages.core.lines.schema import check
 from stages.core.linking.refine.joining import SAME_NAME
 from stages.core.sandbox.session import Data, SessionOptions
 from stages.refine import refine
-from tests import linking_chain as chain
-from tests.core.test_linking_connect import table
-from tests.linking_chain import flat, name_of, schema, user
-from tests.llm_server import LlmServer, Say
+from tests.helpers import linking_chain as chain
+from tests.helpers.linking_chain import flat, name_of, schema, user
+from tests.helpers.linking_tables import keyed_table as table
+from tests.helpers.llm_server import LlmServer, Say
 
 QUESTION = chain.QUESTION
 SALES = [
@@ -504,7 +504,7 @@ def test_what_the_section_was_made_from() -> None:
 
 
 def test_cli_says_what_is_missing(tmp_path: Path) -> None:
-    from tests.tools import run
+    from tests.helpers.tools import run
 
     lines = b'{"kind":"task","task_id":"1","question":"q?"}\n'
     done = run("refine", stdin=lines, env={"XDG_CACHE_HOME": str(tmp_path)})

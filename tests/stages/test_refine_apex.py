@@ -9,9 +9,9 @@ from typing import Any
 from stages.core.lines.lines import dump
 from stages.core.linking.refine.apex import apex, original_names
 from stages.core.runtime.stage import Reported
-from tests import ga360
-from tests.core.test_linking_connect import table
-from tests.tools import run
+from tests.helpers import ga360
+from tests.helpers.linking_tables import keyed_table as table
+from tests.helpers.tools import run
 
 NEEDED = list(ga360.NEEDED)
 NAME = "GA360.GA_SESSIONS_2017"

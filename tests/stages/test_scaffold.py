@@ -10,8 +10,8 @@ import pytest
 
 from stages.core.sandbox import workbench
 from stages.scaffold import solver_text, unedited
-from tests.core.sandbox_kit import write_root
-from tests.stages.test_query import winnow
+from tests.helpers.sandbox_kit import write_root
+from tests.helpers.tools import winnow
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stages.core.lines import schema
-from tests.tools import environment, run
+from tests.helpers.tools import environment, run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from tests.tools import pipe, run
+from tests.helpers.tools import pipe, run
 
 
 @pytest.fixture(scope="module")

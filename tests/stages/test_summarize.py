@@ -13,8 +13,8 @@ import pytest
 from stages.core.lines.schema import check
 from stages.core.tokens import count
 from stages.summarize import summarize
-from tests.core.linking_tables import sessions, table
-from tests.llm_server import LlmServer, Say
+from tests.helpers.linking_tables import sessions, table
+from tests.helpers.llm_server import LlmServer, Say
 
 QUESTION = "Which traffic source had the highest revenue in 2017?"
 PLAN = {"logical_plan": "1. Filter to 2017.", "drafts": [], "error": "", "meta": {}}

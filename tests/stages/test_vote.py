@@ -16,7 +16,7 @@ from stages.core.errors import DataError
 from stages.core.lines.schema import check
 from stages.core.records import Table, Task
 from stages.vote import STAGE, vote
-from tests.llm_server import LlmServer, Say
+from tests.helpers.llm_server import LlmServer, Say
 
 QUESTION = "2025 年收入超过 100 万元的企业叫什么?"
 REASONS = {

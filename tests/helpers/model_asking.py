@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stages.core.model import Client, ModelOptions, Reply, Request
-from tests.llm_server import LlmServer, Say
+from tests.helpers.llm_server import LlmServer, Say
 
 SCHEMA = {
     "type": "object",

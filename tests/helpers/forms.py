@@ -12,9 +12,9 @@ import io
 from pathlib import Path
 
 from stages.core.sandbox import Database, Limits
-from tests.core.sandbox_kit import column, table
+from tests.helpers.sandbox_kit import column, table
 
-HERE = Path(__file__).parent
+STATEMENTS = Path(__file__).resolve().parents[1] / "forms"
 TEXT = """id,name,note,day,ts,n,x,t
 1,Ann,hello world,2020-01-31,2020-01-31 10:20:30,7,2.5,10:20:30
 2,bob,a%b_c,2019-07-04,2019-07-04 23:59:59,-3,-2.5,00:00:00
@@ -31,7 +31,7 @@ ROWS = [[cell or None for cell in row] for row in list(csv.reader(io.StringIO(TE
 
 def statements(name):
     """The statements of a file."""
-    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    lines = (STATEMENTS / name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line]
 
 

@@ -59,7 +59,7 @@ ANALYZE TABLE customers, orders
 
 def fill(server):
     """Make the tables, the users and what they may read."""
-    from tests.servers.conftest import PASSWORD
+    from tests.helpers.servers import PASSWORD
 
     text = POSTGRES if server.kind == "postgresql" else MARIADB
     statements = [

@@ -15,7 +15,7 @@ whatever the order of arrival. `minimal` makes the smallest value that fits a sc
 
 Run as a program it serves `obliging` until it is killed, and prints its base URL:
 
-    python tests/llm_server.py --delay 0.2 --fault-rate 0.3 --seed 7
+    python tests/helpers/llm_server.py --delay 0.2 --fault-rate 0.3 --seed 7
 """
 
 from __future__ import annotations

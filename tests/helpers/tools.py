@@ -1,19 +1,24 @@
-"""Running the command line as a user does: as a process, with bytes in and out."""
+"""Running the command line, as a user does (a process, bytes in and out) or in this process."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
+import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from stages.cli import status
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -84,3 +89,32 @@ def pipe(first: bytes, *commands: Sequence[str], **options: Any) -> Done:
         done = run(*command, stdin=done.out, **options)
         assert done.status == 0, (command, done.err)
     return done
+
+
+def winnow(folder, *args, stdin=b""):
+    """One command in this process, in the folder, with a cache below it; what it wrote and said."""
+    out, err, before = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    try:
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(folder)
+            patch.setenv("WINNOW_CACHE", str(folder / "cache"))
+            code = status(list(args))
+            out.flush()
+    finally:
+        sys.stdin = before
+    return SimpleNamespace(
+        returncode=code, stdout=out.buffer.getvalue(), stderr=err.getvalue().encode()
+    )
+
+
+def imported(argv: list[str], stdin: bytes = b"") -> set[str]:
+    """Top-level modules that one run of the command line imported."""
+    code = (
+        "import sys\nfrom stages.cli import status\ncode = status(sys.argv[1:])\n"
+        "sys.stderr.write('MODULES ' + ' '.join({m.split('.')[0] for m in sys.modules}))\nsys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], input=stdin, capture_output=True, cwd=ROOT, check=False
+    )
+    return set(done.stderr.decode().rpartition("MODULES ")[2].split())

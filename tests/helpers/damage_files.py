@@ -1,6 +1,6 @@
 """Damaged files that are no lines: data, task folders, schemas, and all that options name.
 
-As `tests.damage` does with lines: a command may refuse such a file or read what it can of it,
+As `tests.helpers.damage` does with lines: a command may refuse such a file or read what it can of it,
 each in one line on stderr; it may not end in an exception, nor call the damage its own fault.
 """
 
@@ -24,8 +24,8 @@ from typing import Any
 import duckdb
 import zstandard
 
-from tests import damage
-from tests.damage import FILE
+from tests.helpers import damage
+from tests.helpers.damage import FILE
 
 DATA = "context/{}"
 """Where data files lie in a task folder."""

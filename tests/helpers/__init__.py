@@ -1,0 +1,1 @@
+"""What several tests share; no test imports another test."""
