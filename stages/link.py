@@ -14,7 +14,7 @@ columns, and lower the score of others, but not remove any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,9 @@ async def link(
     else:
         tongue = choose(lang, task.get("question", ""))
         asked = await _asked(model, ready, tables, tongue, timeout, max_tokens)
+    unread = ready.all_unread()
+    if unread is not None and unread.error:
+        asked = replace(asked, error="; ".join(filter(None, (unread.error, asked.error))))
     return _section(asked, hints, task, tables, max_tokens)
 
 

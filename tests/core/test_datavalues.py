@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 
 from stages.core.catalog import scan_root
 from stages.core.catalog.source_table import ScanOptions
-from stages.core.errors import DataError
+from stages.core.errors import DataError, SqlLimit
 from stages.core.judge.match.data_lookup import LONGEST, PER_COLUMN, ValueLookup, with_values
 from stages.core.records import Table
 from stages.core.sandbox.database import Database
 from stages.link import link
+from tests.tools import run
 
 ROWS = 400
 
@@ -46,8 +48,8 @@ def examples(tables: Any, table: str, column: str) -> list[str]:
 def test_all_distinct_values_are_there_and_long_and_hidden_ones_are_not(data: Any) -> None:
     database, tables = data
     before = examples(tables, "parts", "label")
-    filled, notes = with_values(tables, database)
-    assert notes == ()
+    filled, unread = with_values(tables, database)
+    assert (unread.notes, unread.error) == ({}, "")
     labels = examples(filled, "parts", "label")
     assert "Zwickauer Kurbel" in labels
     assert len(set(labels)) == ROWS
@@ -131,18 +133,41 @@ def test_words_with_quotes_are_looked_up_as_they_are(large: Any) -> None:
     database, tables = large
     seeker = ValueLookup(with_values(tables, database)[0], database)
     assert seeker(["it's", "') OR ('1'='1", "x" * 5000]) == {}
-    assert seeker.notes == []
+    assert (seeker.unread.notes, seeker.unread.error) == ({}, "")
 
 
-def test_what_cannot_be_read_keeps_its_examples_and_is_noted(data: Any, tmp_path: Path) -> None:
+def test_data_that_is_away_is_an_error_and_keeps_examples(data: Any, tmp_path: Path) -> None:
     _, tables = data
     gone = Database({"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(tmp_path)}, tables,
                     cache=tmp_path / "cache")  # fmt: skip
     copy = list(tables)
     with gone:
-        filled, notes = with_values(copy, gone)
+        filled, unread = with_values(copy, gone)
+        task: Any = {"kind": "task", "task_id": "t", "question": "How many labels are in parts?"}
+        made = asyncio.run(link(task, copy, values=True, database=gone))  # type: ignore[arg-type]
     assert examples(filled, "parts", "label") == examples(tables, "parts", "label")
-    assert any("parts" in note for note in notes)
+    assert unread.notes == {}
+    assert unread.error.startswith("values of 2 tables could not be read, those of the scan stand")
+    assert made["error"] == unread.error
+    plain = asyncio.run(link(task, tables))  # type: ignore[arg-type]
+    assert made["tables"] == plain["tables"]
+
+
+def test_a_statement_that_fails_is_a_note_told_once(data: Any) -> None:
+    class Slow:
+        """A database whose statements run into their limit."""
+
+        def has_data(self, table: Table) -> bool:
+            return True
+
+        def query(self, *_: Any, **__: Any) -> Any:
+            raise SqlLimit("took longer than 30 s")
+
+    copy = list(data[1])
+    task: Any = {"kind": "task", "task_id": "t", "question": "How many labels are in parts?"}
+    made = asyncio.run(link(task, copy, values=True, database=Slow()))  # type: ignore[arg-type]
+    assert "error" not in made
+    assert len(made["notes"]) == len(set(made["notes"])) == 2
 
 
 def test_values_without_data_are_an_error(data: Any) -> None:
@@ -156,6 +181,27 @@ def test_a_table_on_a_server_keeps_its_examples_and_is_not_read() -> None:
     table: Any = {"kind": "table", "name": "t", "columns": [column],
                   "source": {"kind": "mysql", "url": "mysql://u@127.0.0.1:1/d"}}  # fmt: skip
     with Database({"kind": "catalog", "v": 1, "id": "c", "name": "c"}, [table]) as database:
-        filled, notes = with_values([table], database)
+        filled, unread = with_values([table], database)
     assert filled == [table]
-    assert notes == ()
+    assert (unread.notes, unread.error) == ({}, "")
+
+
+def test_the_command_fails_where_the_data_is_away_and_redoes_it_once_it_is_back(
+    tmp_path: Path,
+) -> None:
+    away, data = tmp_path / "away", tmp_path / "data"
+    data.mkdir()
+    (data / "parts.csv").write_text("id,label\n1,Zwickauer Kurbel\n2,Rad\n")
+    run("scan", "data", "--question", "How many parts?", "-o", "s.jsonl", "-q", cwd=tmp_path)
+    data.rename(away)
+    done = run("link", "--values", "s.jsonl", "-o", "l.jsonl", cwd=tmp_path)
+    assert done.status == 1
+    assert "values of 1 table could not be read" in done.err
+    assert "the source of parts is gone" in done.err
+    plain = run("link", "s.jsonl", cwd=tmp_path)
+    written = json.loads((tmp_path / "l.jsonl").read_text().splitlines()[-1])
+    assert written["link"]["tables"] == plain.tasks[0]["link"]["tables"]
+    away.rename(data)
+    again = run("link", "--values", "--retry-failed", "l.jsonl", cwd=tmp_path)
+    assert again.status == 0
+    assert "error" not in again.tasks[0]["link"]

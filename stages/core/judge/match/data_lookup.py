@@ -3,7 +3,8 @@
 Each text column gives its most frequent distinct values, through the sandbox, which loads
 a table once and keeps it. A column that shows no examples (it is empty, or its values are
 hidden) gives none. What cannot be read keeps its examples, and so does a table on a server,
-where reading all of it is nothing to do unasked.
+where reading all of it is nothing to do unasked. A statement that fails is worth a note; data
+that is out of reach is an error of the run, for the same question finds more once it is back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from stages.core.errors import WinnowError
+from stages.core.errors import SqlUnavailable, WinnowError
 from stages.core.judge.judgment import ValueHits
 from stages.core.records import Column, Table
 
@@ -38,15 +39,58 @@ ROWS = 100_000
 REMEMBERED = 4
 """Catalogs whose values are kept in memory, for tasks that come mixed."""
 
-Filled = tuple[Sequence[Table], list[Table], tuple[str, ...]]
+
+class UnreadValues:
+    """What of the data could not be read.
+
+    Attributes:
+        notes: What became of single statements, each once.
+        away: By table, why its data is out of reach.
+    """
+
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
+        self.away: dict[str, str] = {}
+
+    def add(self, table: str, doing: str, error: WinnowError) -> None:
+        """One statement that gave nothing, on one table.
+
+        Args:
+            table: Its name.
+            doing: What the statement was for, as a participle: ``read``, ``looked up``.
+            error: Why.
+        """
+        if isinstance(error, SqlUnavailable):
+            self.away.setdefault(table, f"{error.what}; {error.hint}" if error.hint else error.what)
+        else:
+            self.notes[f"values of {table} were not {doing}: {error.what}"] = None
+
+    def __or__(self, other: UnreadValues) -> UnreadValues:
+        """Both; of a table that is in both, what the first says."""
+        both = UnreadValues()
+        both.notes = {**self.notes, **other.notes}
+        both.away = {**other.away, **self.away}
+        return both
+
+    @property
+    def error(self) -> str:
+        """What is out of reach, in one line; empty where nothing is."""
+        if not self.away:
+            return ""
+        number = len(self.away)
+        what = f"values of {number} table{'s'[: number > 1]} could not be read, those of the scan stand"
+        return f"{what}: {next(iter(self.away.values()))}"
+
+
+Filled = tuple[Sequence[Table], list[Table], UnreadValues]
 
 _memo: list[Filled] = []
 
 
 def with_values(
     tables: Sequence[Table], database: Database
-) -> tuple[Sequence[Table], tuple[str, ...]]:
-    """The tables with values of the data among the examples, and a note for each failure.
+) -> tuple[Sequence[Table], UnreadValues]:
+    """The tables with values of the data among the examples, and what could not be read.
 
     Read once for the tasks that follow each other on one catalog.
 
@@ -56,14 +100,14 @@ def with_values(
     """
     known = next((entry for entry in _memo if entry[0] is tables), None)
     if known is None:
-        notes: list[str] = []
-        filled = [_filled(table, database, notes) for table in tables]
-        known = (tables, filled, tuple(notes))
+        unread = UnreadValues()
+        filled = [_filled(table, database, unread) for table in tables]
+        known = (tables, filled, unread)
         _memo[:] = [known, *_memo[: REMEMBERED - 1]]
     return known[1], known[2]
 
 
-def _filled(table: Table, database: Database, notes: list[str]) -> Table:
+def _filled(table: Table, database: Database, unread: UnreadValues) -> Table:
     wanted = [column["name"] for column in table["columns"] if _is_text(column)]
     if not wanted or not has_rows(table, database):
         return table
@@ -76,7 +120,7 @@ def _filled(table: Table, database: Database, notes: list[str]) -> Table:
             ).rows:
                 found.setdefault(str(name), []).append(str(value))
     except WinnowError as error:
-        notes.append(f"values of {table['name']} were not read: {error.what}")
+        unread.add(table["name"], "read", error)
     columns = [_with(column, found.get(column["name"], ())) for column in table["columns"]]
     return {**table, "columns": columns}
 
@@ -126,7 +170,7 @@ _COUNTED = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\b|DATE\b")
 
 
 class ValueLookup:
-    """Asks the data of one catalog for words; what cannot be asked is noted.
+    """Asks the data of one catalog for words; what cannot be asked stands in ``unread``.
 
     Args:
         tables: All tables, with the values that were read (`datavalues.with_values`).
@@ -135,7 +179,7 @@ class ValueLookup:
 
     def __init__(self, tables: Sequence[Table], database: Database) -> None:
         self.tables, self.database = tables, database
-        self.notes: list[str] = []
+        self.unread = UnreadValues()
 
     def __call__(self, words: Collection[str]) -> ValueHits:
         """By word, the tables and columns that hold it as a whole value, without regard to case."""
@@ -158,7 +202,7 @@ class ValueLookup:
                 for name, value in self.database.query(sql, rows=MOST_FOUND).rows:
                     yield str(name), str(value)
         except WinnowError as error:
-            self.notes.append(f"values of {table['name']} were not looked up: {error.what}")
+            self.unread.add(table["name"], "looked up", error)
 
 
 def _unread(column: Column, plain: bool) -> bool:

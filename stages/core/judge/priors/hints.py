@@ -15,7 +15,7 @@ from stages.core.errors import DataError
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
-    from stages.core.judge.match.data_lookup import ValueLookup
+    from stages.core.judge.match.data_lookup import UnreadValues, ValueLookup
     from stages.core.judge.priors.query_log import BoundHistory, QueryLog
     from stages.core.judge.priors.rules import Applied, BoundRules, RuleFile
     from stages.core.records import Table, Task
@@ -59,8 +59,9 @@ class Hints:
         rules = BoundRules(self.rules, names) if self.rules else None
         if self.data is None:
             return Ready(self, task, tables, rules, history)
-        tables, notes = with_values(tables, self.data)
-        return Ready(self, task, tables, rules, history, ValueLookup(tables, self.data), notes)
+        tables, unread = with_values(tables, self.data)
+        seeker = ValueLookup(tables, self.data)
+        return Ready(self, task, tables, rules, history, seeker, unread)
 
     def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
         """What the rules say to the question; None where there are none, or they are off."""
@@ -93,7 +94,7 @@ class Ready:
         tables: The catalog, with the values of the data where they are asked for.
         rules, history: In the catalog's names.
         seeker: Looks words up in the data.
-        notes: What is worth knowing about the values.
+        unread: What of the values could not be read, before the question was looked at.
     """
 
     hints: Hints
@@ -102,7 +103,7 @@ class Ready:
     rules: BoundRules | None = None
     history: BoundHistory | None = None
     seeker: ValueLookup | None = None
-    notes: tuple[str, ...] = ()
+    unread: UnreadValues | None = None
 
     def alone(self) -> Judgment:
         """What the judge says before model, rules and past SQL (seed 002 has them in this order)."""
@@ -123,8 +124,15 @@ class Ready:
             found = apply_query_log(
                 found, past, chosen | set(applied.add_tables if applied else ())
             )
-        notes = (*self.notes, *(self.seeker.notes if self.seeker else ()))
+        unread = self.all_unread()
+        notes = tuple(unread.notes) if unread else ()
         return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+    def all_unread(self) -> UnreadValues | None:
+        """What of the values could not be read so far; None where they were not asked for."""
+        if self.unread is None or self.seeker is None:
+            return self.unread
+        return self.unread | self.seeker.unread
 
     def _judged(
         self, rules: BoundRules | None, history: BoundHistory | None, chosen: frozenset[str]
