@@ -1,4 +1,4 @@
-"""The README: its examples run, and print what it says they print."""
+"""The pages: their examples run and print what they say, and each command has its help."""
 
 from __future__ import annotations
 
@@ -29,9 +29,13 @@ def test_first_two_commands_are_there_and_ci_runs_the_second():
     assert "\ntest:" in makefile
 
 
-def test_every_command_has_its_help_in_the_readme():
+def test_every_command_has_its_page():
     from stages.cli import REGISTRY
 
-    text = (ROOT / "README.md").read_text("utf-8")
-    missing = [name for name in REGISTRY if f"<!-- help:{name}" not in text]
-    assert not missing
+    pages = {page.stem for page in (ROOT / "docs" / "commands").glob("*.md")}
+    assert pages == {"README", *REGISTRY}
+
+
+def test_readme_is_short_enough_to_be_read():
+    sizes = {page.name: page.stat().st_size for page in ROOT.glob("README*.md")}
+    assert all(size <= 16 * 1024 for size in sizes.values()), sizes
