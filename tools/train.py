@@ -30,6 +30,7 @@ from reports import report, report_cuts, worst
 from sets import FOLDS, TRAIN_SETS, Rows, merged, single, union
 
 from stages.core.judge.rank import set_model
+from stages.core.judge.rank.probability import sigmoid
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "stages" / "core" / "judge" / "data"
@@ -85,7 +86,7 @@ def main() -> None:
     tables, weights = judged_together(rows, alone)
     print("tables together")
     report(rows, tables)
-    chances = [logistic(score) for score in tables]
+    chances = [sigmoid(score) for score in tables]
     cuts = table_cuts(rows, chances)
     report_cuts(rows, chances, cuts)
     if args.worst:
@@ -115,7 +116,7 @@ def column_calibration(
     judged_at = [at for at, score in enumerate(columns) if len(score)]
     asked, scores = [rows[at] for at in judged_at], [columns[at] for at in judged_at]
     found = platt(*flat(asked, scores, [row.columns.gold for row in asked]))
-    limits = column_cuts(asked, [logistic(found[0] * score + found[1]) for score in scores])
+    limits = column_cuts(asked, [sigmoid(found[0] * score + found[1]) for score in scores])
     print("column cuts", np.array2string(limits, precision=4, suppress_small=True))
     return found, limits
 
@@ -247,11 +248,6 @@ def raw(models: list[Any], x: Array) -> Array:
     if not len(x):
         return np.zeros(0)
     return np.mean([model.decision_function(x) for model in models], axis=0)  # type: ignore[no-any-return]
-
-
-def logistic(values: Array) -> Array:
-    """1 / (1 + e^-x)."""
-    return 1.0 / (1.0 + np.exp(-values))  # type: ignore[no-any-return]
 
 
 def flat(

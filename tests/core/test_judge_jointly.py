@@ -25,7 +25,7 @@ from stages.core.judge.rank.set_model import (
 )
 from tests.helpers.judge_tables import SCHOOL, ask, table
 
-NAMES = set_model._NAMES
+NAMES = set_model.NAMES
 #: Nothing is surer than this, once blended.
 SUREST = set_model.BLEND * math.log((1 - 1e-5) / 1e-5)
 
@@ -51,7 +51,7 @@ def around(
         "n_tables": 100,
     }
     words = np.zeros((0, n)) if gain is None else np.array(gain)
-    return SetContext(words.astype(np.float32), joined, **{**held, **more})
+    return SetContext(gain=words.astype(np.float32), joined=joined, **{**held, **more})
 
 
 def column(logits: Any, near: SetContext, name: str) -> Any:
@@ -74,17 +74,30 @@ def judged(draw: st.DrawFn, least: int = 1) -> tuple[Any, SetContext]:
     near = np.triu(random.random((2, n, n)) < draw(st.sampled_from([0.0, 0.3, 1.0])), 1)
     gain = random.random((some[0], n)) * (random.random((some[0], n)) < 0.5)
     held = SetContext(
-        (gain / max(some[0], 1)).astype(np.float32),
-        near[0] | near[0].T,
-        near[1] | near[1].T,
-        random.random((some[1], n)) < 0.4,
-        random.random((some[2], n)) < 0.4,
-        draw(st.sampled_from([n, 50, 100_000])),
+        gain=(gain / max(some[0], 1)).astype(np.float32),
+        joined=near[0] | near[0].T,
+        alike=near[1] | near[1].T,
+        spelled=random.random((some[1], n)) < 0.4,
+        values=random.random((some[2], n)) < 0.4,
+        n_tables=draw(st.sampled_from([n, 50, 100_000])),
     )
     return np.array(sorted(logits, reverse=True), dtype=np.float32), held
 
 
 FITTED = st.lists(st.floats(-3, 3), min_size=len(NAMES), max_size=len(NAMES)).map(np.array)
+
+
+def test_weights_and_features_meet_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits, near = np.array([2.0, -1.0], dtype=np.float32), around(2, [[0.4, 0.1]])
+    by_name = {name: column(logits, near, name) for name in NAMES}
+    assert set(NAMES) == set(orjson.loads(set_model.FILE.read_bytes()))
+    monkeypatch.setattr(set_model, "NAMES", NAMES[::-1])
+    turned = features(logits, near)
+    for at, name in enumerate(NAMES[::-1]):
+        assert turned[:, at].tolist() == by_name[name].tolist()
+    fitted = set_model.weights.__wrapped__()
+    assert fitted is not None
+    assert fitted.tolist() == [orjson.loads(set_model.FILE.read_bytes())[n] for n in NAMES[::-1]]
 
 
 @pytest.mark.parametrize("n", range(1, MOST_TABLES + 1))
@@ -296,11 +309,11 @@ def test_without_keys_tables_are_judged_apart(
     """The keys are part of the joint judgment, so it goes when they are switched off."""
     seen: list[int] = []
 
-    def refined(match: Any, logits: Any) -> Any:
+    def judge_together(match: Any, logits: Any) -> Any:
         seen.append(len(logits))
         return logits
 
-    monkeypatch.setattr(set_model, "refined", refined)
+    monkeypatch.setattr(set_model, "judge_together", judge_together)
     judge(ask("Which students take the course Databases?"), SCHOOL, without=without)
     assert bool(seen) is asked
 

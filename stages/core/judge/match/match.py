@@ -35,7 +35,7 @@ MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
 _K1, _B = 1.2, 0.75
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Match:
     """A question met with a catalog; T tables, U units, K candidates, C their columns.
 
@@ -104,22 +104,22 @@ def match_catalog(
     complete = completeness(index.column_terms, columns, met)
     _as_named(named, local, column["cname"], complete)
     return Match(
-        question,
-        index,
-        idf,
-        table,
-        best,
-        first,
-        candidates,
-        columns,
-        starts,
-        column,
-        met,
-        complete,
-        when,
-        which,
-        {int(local[c]): v for c, v in exact.items() if local[c] >= 0},
-        {int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
+        question=question,
+        index=index,
+        idf=idf,
+        table=table,
+        best=best,
+        first=first,
+        candidates=candidates,
+        columns=columns,
+        starts=starts,
+        column=column,
+        met=met,
+        complete=complete,
+        when=when,
+        which=which,
+        exact={int(local[c]): v for c, v in exact.items() if local[c] >= 0},
+        spelled={int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
     )
 
 

@@ -5,7 +5,6 @@ costs tokens.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -148,5 +147,8 @@ def _edges(
 
 def _moved(score: float, by: float) -> float:
     """The probability whose log-odds are ``by`` higher."""
-    inside = min(max(score, 1e-6), 1 - 1e-6)
-    return 1 / (1 + math.exp(-(math.log(inside / (1 - inside)) + by)))
+    import numpy as np
+
+    from stages.core.judge.rank.probability import logit, sigmoid
+
+    return float(sigmoid(logit(np.asarray(score)) + by))

@@ -11,6 +11,7 @@ from stages.core.judge.judgment import History
 from stages.core.judge.match.match import Match
 from stages.core.judge.rank import set_model, trees
 from stages.core.judge.rank.graph_features import candidate_graph, graph_features
+from stages.core.judge.rank.probability import logit, sigmoid
 from stages.core.judge.rank.table_features import table_features
 
 #: Weights of the first look, set by hand.
@@ -47,7 +48,7 @@ GROUPED = ("group_best", "group_sum", "group_best_rank", "group_sum_rank")
 def first_stage_scores(features: Mapping[str, Floats]) -> Floats:
     """Scores from 0 to 1 by hand-set weights: what the look along the keys starts from."""
     raw = np.sum([features[name] * weight for name, weight in WEIGHTS.items()], axis=0)
-    made: Floats = (1.0 / (1.0 + np.exp(4.0 - raw))).astype(np.float32)
+    made: Floats = sigmoid(raw - 4.0).astype(np.float32)
     return made
 
 
@@ -76,10 +77,10 @@ def table_probabilities(match: Match, without: frozenset[str] = frozenset()) -> 
     """
     features = with_graph_features(match, table_features(match), without)
     held = trees.model("tables")
-    alone = held.log_odds(features) if held else _log_odds(features["p"])
+    alone = held.log_odds(features) if held else logit(features["p"])
     apart = demote_copies(match, alone)
     together = apart if GRAPH & without else set_model.judge_together(match, apart)
-    own = (1.0 / (1.0 + np.exp(-together))).astype(np.float32)
+    own = sigmoid(together).astype(np.float32)
     least_own = float(own.min(initial=1.0))
     scores = (0.5 * least_own * match.first / (1.0 + match.first)).astype(np.float32)
     if len(match.candidates) < len(scores):
@@ -101,13 +102,6 @@ def demote_copies(match: Match, log_odds: Floats) -> Floats:
             own = np.setdiff1d(names.row(at), names.row(original))
             if not (match.met[own] >= SAID).any():
                 made[place] -= COPY
-    return made
-
-
-def _log_odds(chances: Floats) -> Floats:
-    """The inverse of the logistic function."""
-    inside = np.clip(chances, 1e-6, 1 - 1e-6)
-    made: Floats = np.log(inside / (1 - inside))
     return made
 
 

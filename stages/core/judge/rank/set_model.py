@@ -23,6 +23,7 @@ from stages.core.judge.index.index import Index
 from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.match.match import Match
 from stages.core.judge.rank.graph_features import name_jaccard, weighted_similarity
+from stages.core.judge.rank.probability import logit
 
 #: Tables that are judged together, and of one set.
 MOST_TABLES, MOST_MEMBERS = 8, 6
@@ -34,7 +35,8 @@ MOST_LOGIT = 8.0
 IDLE, ALIKE = 0.01, 0.5
 #: Where the weights stand.
 FILE = Path(__file__).parent.parent / "data" / "jointly.json"
-_NAMES = (
+#: The features of a set, in the order of their weights.
+NAMES = (
     "logit",
     *(f"size_{n}" for n in range(1, MOST_MEMBERS + 1)),
     "size_tables",
@@ -56,7 +58,7 @@ _NAMES = (
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SetContext:
     """What n tables say about the question and each other.
 
@@ -80,12 +82,12 @@ class SetContext:
         """The same for some of the tables, in the order of ``places``."""
         pairs = np.ix_(places, places)
         return SetContext(
-            self.gain[:, places],
-            self.joined[pairs],
-            self.alike[pairs],
-            self.spelled[:, places],
-            self.values[:, places],
-            self.n_tables,
+            gain=self.gain[:, places],
+            joined=self.joined[pairs],
+            alike=self.alike[pairs],
+            spelled=self.spelled[:, places],
+            values=self.values[:, places],
+            n_tables=self.n_tables,
         )
 
 
@@ -98,12 +100,12 @@ def set_context(match: Match, places: Ints) -> SetContext:
     rank = np.ix_(np.argsort(order), np.argsort(order))
     tables = match.candidates[places[order]]
     return SetContext(
-        weighted_similarity(match, match.candidates[places]).astype(np.float32),
-        index.remember("joined", tables, lambda: _joined(index, tables))[rank],
-        (name_jaccard(index, tables) >= ALIKE)[rank],
-        _holders(match, match.spelled, local),
-        _holders(match, match.exact, local),
-        len(index.names),
+        gain=weighted_similarity(match, match.candidates[places]).astype(np.float32),
+        joined=index.remember("joined", tables, lambda: _joined(index, tables))[rank],
+        alike=(name_jaccard(index, tables) >= ALIKE)[rank],
+        spelled=_holders(match, match.spelled, local),
+        values=_holders(match, match.exact, local),
+        n_tables=len(index.names),
     )
 
 
@@ -153,26 +155,26 @@ def features(logits: Floats, near: SetContext) -> Floats:
     highest_out = np.where(inside, -MOST_LOGIT, bounded).max(axis=1)
     parts, leaf, alike_pairs = _shapes(len(logits), near.joined.tobytes(), near.alike.tobytes())
     cover, unexplained, idle = _explained(inside, near.gain)
-    columns = [
-        held @ bounded,
-        *(size == n for n in range(1, MOST_MEMBERS + 1)),
-        size * np.log(near.n_tables),
-        size * np.log1p(len(near.gain)),
-        parts - 1,
-        parts > 1,
-        cover,
-        unexplained,
-        (idle & leaf).sum(axis=1),
-        (idle & ~leaf).sum(axis=1),
-        alike_pairs,
-        _missed(held, near.spelled),
-        _missed(held, near.values),
-        (held @ (bounded == bounded[0])) > 0,
-        lowest,
-        highest_out,
-        np.maximum(highest_out - lowest, 0.0),
-    ]
-    return np.stack(columns, axis=1).astype(np.float32)
+    columns = {
+        "logit": held @ bounded,
+        **{f"size_{n}": size == n for n in range(1, MOST_MEMBERS + 1)},
+        "size_tables": size * np.log(near.n_tables),
+        "size_units": size * np.log1p(len(near.gain)),
+        "parts": parts - 1,
+        "apart": parts > 1,
+        "cover": cover,
+        "unexplained": unexplained,
+        "idle_leaf": (idle & leaf).sum(axis=1),
+        "idle_inner": (idle & ~leaf).sum(axis=1),
+        "alike": alike_pairs,
+        "spelled_missed": _missed(held, near.spelled),
+        "values_missed": _missed(held, near.values),
+        "best": (held @ (bounded == bounded[0])) > 0,
+        "lowest": lowest,
+        "highest_out": highest_out,
+        "gap": np.maximum(highest_out - lowest, 0.0),
+    }
+    return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)
 
 
 @lru_cache(maxsize=256)
@@ -222,12 +224,12 @@ def weights() -> Floats | None:
     if not FILE.exists():
         return None
     held = orjson.loads(FILE.read_bytes())
-    return np.array([held[name] for name in _NAMES], dtype=np.float64)
+    return np.array([held[name] for name in NAMES], dtype=np.float64)
 
 
 def save(fitted: Iterable[float], path: Path) -> None:
     """Write weights by the names of their features."""
-    held = {name: round(float(value), 5) for name, value in zip(_NAMES, fitted, strict=True)}
+    held = {name: round(float(value), 5) for name, value in zip(NAMES, fitted, strict=True)}
     path.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2) + b"\n")
 
 
@@ -235,8 +237,8 @@ def blended_log_odds(logits: Floats, near: SetContext, fitted: Floats) -> Floats
     """Log-odds that the answer needs each table, judged together and blended with its own."""
     total = features(logits, near) @ fitted
     share = np.exp(total - total.max())
-    together = np.clip(share @ members(len(logits)) / share.sum(), 1e-5, 1 - 1e-5)
-    made: Floats = (1 - BLEND) * logits + BLEND * np.log(together / (1 - together))
+    together = share @ members(len(logits)) / share.sum()
+    made: Floats = (1 - BLEND) * logits + BLEND * logit(together, 1e-5)
     return made
 
 

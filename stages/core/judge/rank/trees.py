@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from stages.core.judge.index.postings import Floats, Ints
+from stages.core.judge.rank.probability import sigmoid
 
 DATA = Path(__file__).parent.parent / "data"
 #: Rows evaluated at a time, to bound memory.
@@ -53,7 +54,7 @@ class Trees:
 
     def probabilities(self, features: Mapping[str, Floats]) -> Floats:
         """Calibrated probabilities of K rows, float32 [K]."""
-        made: Floats = (1.0 / (1.0 + np.exp(-self.log_odds(features)))).astype(np.float32)
+        made: Floats = sigmoid(self.log_odds(features)).astype(np.float32)
         return made
 
     def log_odds(self, features: Mapping[str, Floats]) -> Floats:
