@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from stages.core.errors import SqlUnavailable
-from stages.core.sandbox import Limits
 from stages.core.sandbox.engine.pool import Pool, size_for
+from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.result_cache import ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
 from tests.helpers import ga360

@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from stages.core.errors import SqlFailed, SqlLimit, SqlRefused, UsageError
-from stages.core.sandbox import Database, formats
+from stages.core.sandbox import formats
+from stages.core.sandbox.database import Database
 from stages.core.sandbox.gate import gate, grammar
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames

@@ -11,8 +11,9 @@ import duckdb
 import pytest
 
 from stages.core.errors import SourceError, SqlLimit, SqlRefused, SqlUnavailable
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
 from stages.core.sandbox.engine.store import Store
+from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames, nearest
 from tests.helpers.sandbox_kit import DEPT, EMPLOYEES, column, load, table, write_root
 

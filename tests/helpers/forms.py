@@ -11,7 +11,8 @@ import decimal
 import io
 from pathlib import Path
 
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
+from stages.core.sandbox.limits import Limits
 from tests.helpers.sandbox_kit import column, table
 
 STATEMENTS = Path(__file__).resolve().parents[1] / "forms"

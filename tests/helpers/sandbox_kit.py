@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
+from stages.core.sandbox.limits import Limits
 
 CSV = {
     "employees.csv": "emp_id,Emp Name,salary,dept_id,hired\n"

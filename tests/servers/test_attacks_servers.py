@@ -14,7 +14,8 @@ import pytest
 
 from stages.core.catalog.servers import scan_server
 from stages.core.errors import SqlError
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
+from stages.core.sandbox.limits import Limits
 from tests.helpers.server_attacks import ALIKE, FILE_MARKER, MARKER, MYSQL, POSTGRES
 
 pytestmark = pytest.mark.server

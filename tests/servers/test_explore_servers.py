@@ -10,7 +10,7 @@ import pytest
 from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.errors import SqlUnavailable
 from stages.core.linking.explore.profile import facts_of
-from stages.core.sandbox import Limits
+from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.result_cache import ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
 from tests.helpers.servers import PASSWORD

@@ -6,7 +6,8 @@ import pytest
 
 from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.errors import SqlRefused
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
+from stages.core.sandbox.limits import Limits
 
 pytestmark = pytest.mark.server
 

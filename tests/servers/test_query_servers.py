@@ -14,7 +14,8 @@ import pytest
 from stages.core.catalog.servers import ServerOptions, scan_server
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.errors import SqlError, SqlLimit, SqlRefused, SqlUnavailable
-from stages.core.sandbox import Database, Limits
+from stages.core.sandbox.database import Database
+from stages.core.sandbox.limits import Limits
 from tests.helpers.servers import PASSWORD
 
 pytestmark = pytest.mark.server

@@ -11,7 +11,6 @@ from typing import IO, Any, TypeAlias, cast
 from stages.core.catalog import scan_files, scan_root
 from stages.core.catalog.build import ScanResult
 from stages.core.catalog.discover import NO_TARGETS
-from stages.core.catalog.schema_only import ddl
 from stages.core.catalog.schema_only.files import SchemaFolder, is_ddl
 from stages.core.catalog.servers.address import is_server, masked
 from stages.core.catalog.source_table import ScanOptions
@@ -152,6 +151,8 @@ def catalogs(request: ScanRequest) -> Iterator[ScanResult | WinnowError]:
                 result = scan_files(several, request.options, targets=request.targets)
                 yield from of_files(several, result, request.targets)
             elif is_ddl(path) and Path(path).is_file():
+                from stages.core.catalog.schema_only import ddl
+
                 result = ddl.catalog_of(Path(path), request.options)
             else:
                 result = request.root(path)

@@ -471,7 +471,6 @@ def _query(text: str, dialects: list[str]) -> exp.Query | None:
 
 # DDL text (``.sql``) of any dialect that sqlglot knows, as a catalog without data.
 
-SUFFIXES = (".sql", ".ddl")
 _ALTER = re.compile(r"ALTER\b", re.IGNORECASE)
 _COMMENT = re.compile(r"COMMENT\b", re.IGNORECASE)
 TRIED = 4

@@ -10,14 +10,14 @@ import orjson
 
 from stages.core.catalog.build import ScanResult, Unnamed, build, with_id
 from stages.core.catalog.naming import Origin
-from stages.core.catalog.schema_only import ddl
 from stages.core.catalog.schema_only.types import duckdb_type
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import DataError, LineError, SourceError, os_words
 from stages.core.lines import schema
 from stages.core.records import Catalog, Column, ForeignKey
 
-SUFFIXES = (".json", *ddl.SUFFIXES)
+DDL_SUFFIXES = (".sql", ".ddl")
+SUFFIXES = (".json", *DDL_SUFFIXES)
 TABLE_WORDS = ("nl_name", "description", "family")
 COLUMN_WORDS = ("nl_name", "description")
 
@@ -79,6 +79,8 @@ class SchemaFolder:
             DataError: It cannot be read, or is no schema file.
         """
         if is_ddl(file):
+            from stages.core.catalog.schema_only import ddl
+
             return ddl.catalog_of(file, self.options)
         try:
             record = orjson.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
@@ -96,7 +98,7 @@ class SchemaFolder:
 
 def is_ddl(file: str | Path) -> bool:
     """Whether a file is read as DDL text."""
-    return Path(file).suffix.lower() in ddl.SUFFIXES
+    return Path(file).suffix.lower() in DDL_SUFFIXES
 
 
 def catalog_of(record: dict[str, Any], name: str, options: ScanOptions) -> ScanResult:
