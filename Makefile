@@ -57,17 +57,17 @@ check: dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/vulture
-	$(BIN)/python tools/make_records.py --check
-	$(BIN)/python tools/make_readme.py --check
+	$(BIN)/python tools/make/records.py --check
+	$(BIN)/python tools/make/pages.py --check
 
 format: dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 generated: dev
-	$(BIN)/python tools/make_records.py
+	$(BIN)/python tools/make/records.py
 	$(BIN)/ruff format --quiet stages/core/records.py
-	$(BIN)/python tools/make_readme.py
+	$(BIN)/python tools/make/pages.py
 
 # The chain. Each file is made from the one before it, so that touching one of them reruns
 # only what follows; `make -k prompts` goes on with the others when a task fails.
@@ -103,23 +103,23 @@ clean:
 	rm -rf build
 
 bench: dev
-	$(BIN)/python tools/bench_scan.py
+	$(BIN)/python tools/bench/scan.py
 
 bench-columns: dev
-	$(BIN)/python tools/bench_pruning.py --data $(DATA)
+	$(BIN)/python tools/bench/pruning.py --data $(DATA)
 
 bench-model: dev
-	$(BIN)/python tools/bench_model.py
+	$(BIN)/python tools/bench/model.py
 
 bench-linking: dev
-	$(BIN)/python tools/bench_linking.py --data $(DATA)
+	$(BIN)/python tools/bench/linking.py --data $(DATA)
 
 train: dev
 	$(PIP) --group train
-	$(BIN)/python tools/train.py --data $(DATA)
+	$(BIN)/python tools/train/fit.py --data $(DATA)
 
 test-model: dev
-	$(BIN)/python tools/test_model.py --stages $(MODEL_STAGES)
+	$(BIN)/python tools/bench/real_model.py --stages $(MODEL_STAGES)
 
 SECONDS_OF_FUZZ ?= 600
 

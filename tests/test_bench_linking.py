@@ -1,28 +1,16 @@
-"""The floor that linking is measured against: plain BM25, as tools/bench_linking.py runs it."""
+"""The floor that linking is measured against: plain BM25, as tools/bench/linking.py runs it."""
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.helpers.tools import ROOT
-
-
-@pytest.fixture(scope="module")
-def bm25() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bm25", ROOT / "tools" / "bm25.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bm25"] = module
-    spec.loader.exec_module(module)
-    return module
+from tools.bench import bm25
 
 
 def table(name: str, *columns: str, **more: Any) -> dict[str, Any]:
@@ -40,11 +28,11 @@ def table(name: str, *columns: str, **more: Any) -> dict[str, Any]:
         ("!?", []),
     ],
 )
-def test_words(bm25: ModuleType, text: str, words: list[str]) -> None:
+def test_words(text: str, words: list[str]) -> None:
     assert bm25.words(text) == words
 
 
-def test_rare_words_and_short_tables_win_and_ties_keep_their_order(bm25: ModuleType) -> None:
+def test_rare_words_and_short_tables_win_and_ties_keep_their_order() -> None:
     index = bm25.Bm25([
         table("log", "x", "name", "y", "z"), table("singer", "name"), table("concert", "name", "singer_id"),
         table("none", "q"),
@@ -53,7 +41,7 @@ def test_rare_words_and_short_tables_win_and_ties_keep_their_order(bm25: ModuleT
     assert index.rank("unheard of") == ["log", "singer", "concert", "none"]
 
 
-def test_the_score_is_the_formula(bm25: ModuleType) -> None:
+def test_the_score_is_the_formula() -> None:
     """Worked by hand: 2 tables of 1 and 3 words, mean 2; the word stands once in the first."""
     index = bm25.Bm25([table("a"), table("b", "c", "d")])
     ((at, score),) = index.postings["a"]
@@ -61,7 +49,7 @@ def test_the_score_is_the_formula(bm25: ModuleType) -> None:
     assert score == pytest.approx(0.6931 * 2.2 / (1 + 1.2 * (0.25 + 0.75 / 2)), rel=1e-3)
 
 
-def test_strict_needs_every_gold_table(bm25: ModuleType) -> None:
+def test_strict_needs_every_gold_table() -> None:
     ranked = ["a", "b", "c"]
     assert bm25.strict(ranked, ["B", "a"], 2)
     assert not bm25.strict(ranked, ["a", "c"], 2)
@@ -77,7 +65,7 @@ def test_strict_needs_every_gold_table(bm25: ModuleType) -> None:
 )
 def test_a_wrong_command_line_is_said(tmp_path: Path, argv: list[str], said: str) -> None:
     (tmp_path / "INDEX.json").write_text('{"mine": {}}')
-    tool = str(ROOT / "tools" / "bench_linking.py")
+    tool = str(ROOT / "tools" / "bench" / "linking.py")
     done = subprocess.run(
         [sys.executable, tool, "--without-schemagate", "--data", str(tmp_path), *argv],
         capture_output=True, text=True, check=False,

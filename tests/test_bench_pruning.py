@@ -1,4 +1,4 @@
-"""tools/bench_pruning.py counts what it says, on a small set of our own."""
+"""tools/bench/pruning.py counts what it says, on a small set of our own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_it_prints_strict_recall_and_the_share_that_goes(tmp_path: Path) -> None
     (tmp_path / "questions" / "mine.jsonl").write_text(rows, "utf-8")
     command = [
         sys.executable,
-        "tools/bench_pruning.py",
+        "tools/bench/pruning.py",
         "--data",
         str(tmp_path),
         "--set",

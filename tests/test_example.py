@@ -1,4 +1,4 @@
-"""examples/task_15 is what tools/make_example.py makes."""
+"""examples/task_15 is what tools/make/example.py makes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tools.make_example import companies, financials, make
+from tools.make.example import companies, financials, make
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "task_15"
 

@@ -14,7 +14,7 @@ from tests.helpers.tools import ROOT
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
 def test_examples_and_help_are_as_they_run():
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "make_readme.py"), "--check"],
+        [sys.executable, str(ROOT / "tools" / "make" / "pages.py"), "--check"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nrun `make generated`"

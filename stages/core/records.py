@@ -1,4 +1,4 @@
-"""The records that stand on lines, as types. Made by tools/make_records.py from schemas/.
+"""The records that stand on lines, as types. Made by tools/make/records.py from schemas/.
 
 At run time every record is a dict: the classes are for type checkers alone, since making
 them would cost each command more than reading a line does.

@@ -28,7 +28,7 @@ def test_schema_is_valid_and_stands_alone_when_bundled(name):
 
 def test_records_are_made_from_the_schemas():
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/make_records.py"), "--check"], check=False
+        [sys.executable, str(ROOT / "tools/make/records.py"), "--check"], check=False
     )
     assert done.returncode == 0, "run `make generated`"
 

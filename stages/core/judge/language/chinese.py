@@ -1,6 +1,6 @@
 """Chinese: cutting runs of Han into words, and what the words are in English.
 
-The lexicon `data/zh.tsv.gz` is made by tools/make_lexicon.py from CC-CEDICT (CC BY-SA 4.0)
+The lexicon `data/zh.tsv.gz` is made by tools/make/lexicon.py from CC-CEDICT (CC BY-SA 4.0)
 and a list of our own for words of finance and databases: ``word<TAB>english,english…``, the
 likelier translation first. Words are cut by longest match from both ends; the cut with fewer
 pieces wins.

@@ -1,6 +1,6 @@
 """Words near in meaning, as a compact table.
 
-`data/synonyms.txt.gz` is made by tools/make_synonyms.py from WordNet 3.0 (Princeton licence) and
+`data/synonyms.txt.gz` is made by tools/make/synonyms.py from WordNet 3.0 (Princeton licence) and
 from distances of word vectors: ``term<TAB>other:likeness other:likeness``; terms are stems.
 """
 

@@ -1,7 +1,7 @@
 """Where the ranking is cut: never at a fixed k, always at a probability.
 
 Which probability, for which target of strict recall, was measured on held-out databases and
-stands with the model (tools/train.py). A threshold on calibrated probabilities left more out at
+stands with the model (tools/train/fit.py). A threshold on calibrated probabilities left more out at
 the same recall than cutting by the summed probability of what is left (bird-train at 99 %:
 40 % against 24 % of columns).
 """

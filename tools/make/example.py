@@ -1,6 +1,6 @@
 """Make examples/task_15: a small task after the example of the first seed, 2.3.
 
-    python tools/make_example.py [FOLDER]
+    python tools/make/example.py [FOLDER]
 
 Everything is computed from fixed formulas, so each run writes the same content.
 """
@@ -189,5 +189,5 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    default = Path(__file__).resolve().parent.parent / "examples" / "task_15"
+    default = Path(__file__).resolve().parents[2] / "examples" / "task_15"
     make(Path(sys.argv[1]) if len(sys.argv) > 1 else default)

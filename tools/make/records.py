@@ -1,6 +1,6 @@
 """Write stages/core/records.py: a TypedDict for every titled object of schemas/*.schema.json.
 
-python tools/make_records.py [--check]
+python tools/make/records.py [--check]
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parents[2]
 TARGET = HERE / "stages" / "core" / "records.py"
-HEAD = '''"""The records that stand on lines, as types. Made by tools/make_records.py from schemas/.
+HEAD = '''"""The records that stand on lines, as types. Made by tools/make/records.py from schemas/.
 
 At run time every record is a dict: the classes are for type checkers alone, since making
 them would cost each command more than reading a line does.

@@ -1,6 +1,6 @@
 """Measure linking down to columns without a model, on Spider's real databases.
 
-    python tools/bench_pruning.py --data ../shared/data [--set spider-dev] [--limit N] [--missed N]
+    python tools/bench/pruning.py --data ../shared/data [--set spider-dev] [--limit N] [--missed N]
 
 Every database is scanned as `winnow scan` does; every question goes through `plan`, `prune`,
 `summarize`, `explore` and `refine` with builtin, on the real data. Counted are strict recall
@@ -22,19 +22,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from stages.core.catalog import scan_files
+from stages.core.linking.column_refs import every
+from stages.core.linking.join_graph import relations_of
+from stages.core.sandbox.result_cache import ResultCache
+from stages.core.sandbox.session import Data, SessionOptions
+from stages.explore import explore
+from stages.plan import plan
+from stages.prune import prune
+from stages.refine import refine
+from stages.summarize import summarize
 
-from stages.core.catalog import scan_files  # noqa: E402
-from stages.core.linking.column_refs import every  # noqa: E402
-from stages.core.linking.join_graph import relations_of  # noqa: E402
-from stages.core.sandbox.result_cache import ResultCache  # noqa: E402
-from stages.core.sandbox.session import Data, SessionOptions  # noqa: E402
-from stages.explore import explore  # noqa: E402
-from stages.plan import plan  # noqa: E402
-from stages.prune import prune  # noqa: E402
-from stages.refine import refine  # noqa: E402
-from stages.summarize import summarize  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass

@@ -59,7 +59,7 @@ def _walk(
     _walk(nodes, right, leaves, forks)
 
 
-def save(
+def write(
     path: Path,
     arrays: dict[str, Array],
     names: Sequence[str],
@@ -74,3 +74,27 @@ def save(
     np.savez_compressed(part, **(held | arrays))
     part.replace(path)
     print(f"{path.name}: {path.stat().st_size:,} bytes, {len(arrays['feature'])} forks")
+
+
+def nodes_of(models: list[Any]) -> list[list[tuple[bool, int, float, int, int, float]]]:
+    """Nodes of all trees, as `arrays_of` wants them; leaves give their part of the mean."""
+    names = ("is_leaf", "feature_idx", "num_threshold", "left", "right", "value")
+    return [
+        [
+            (bool(leaf), *node, value / len(models))
+            for leaf, *node, value in zip(
+                *(tree.nodes[name].tolist() for name in names), strict=True
+            )
+        ]
+        for model in models
+        for [tree] in model._predictors
+    ]
+
+
+def save_model(
+    path: Path, models: list[Any], names: list[str], calibration: tuple[float, float], cuts: Array
+) -> None:
+    """Write a model as plain arrays."""
+    base = float(np.mean([np.ravel(model._baseline_prediction)[0] for model in models]))
+    arrays = arrays_of(nodes_of(models))
+    write(path, arrays, names, (base, *calibration), cuts)

@@ -16,10 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from stages.core.model import Client, ModelOptions, Request
 
-from stages.core.model import Client, ModelOptions, Request  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 WANTED = 0.85
 SCHEMA = {
@@ -67,7 +66,12 @@ def main() -> int:
     args = parser.parse_args()
     calls = args.tasks * args.rounds
     ideal = calls / args.concurrency * args.delay
-    serve = [sys.executable, str(ROOT / "tests" / "llm_server.py"), "--delay", str(args.delay)]
+    serve = [
+        sys.executable,
+        str(ROOT / "tests" / "helpers" / "llm_server.py"),
+        "--delay",
+        str(args.delay),
+    ]
     server = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = server.stdout.readline().strip()

@@ -1,6 +1,6 @@
 """Make the judge's table of names by what they are names of.
 
-    python tools/make_instances.py --wordnet DIR --faker DIR
+    python tools/make/instances.py --wordnet DIR --faker DIR
 
 Sources: WordNet 3.0 (Princeton licence; Debian's ``wordnet-base``, DIR holds ``data.noun``): names
 of countries, states, cities, waters, languages and the like; Faker (MIT, DIR is the unpacked
@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from make_lexicon import DATA, write
+from tools.make.lexicon import DATA, write
 
 #: Kind → the synsets of WordNet, by first word and gloss's start, under which its names stand.
 ROOTS = {

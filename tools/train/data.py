@@ -1,4 +1,4 @@
-"""Benchmark questions as matrices of features: what train and crossval learn from.
+"""Benchmark questions as matrices of features: what training and evaluation learn from.
 
 Databases are dealt into folds by name; all databases of spider-dev stand in fold 0, because
 spider-union holds them all. Merged catalogs join databases of one fold only, so that a model
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import Case, Data
 
 from stages.core.evaluate.metrics import CatalogFacts
 from stages.core.judge.match.match import Match
@@ -27,6 +26,7 @@ from stages.core.judge.rank import column_features, set_model
 from stages.core.judge.rank import scores as rank_scores
 from stages.core.judge.rank.table_features import table_features
 from stages.core.records import Table
+from tools.bench.data import Case, Data
 
 FOLDS = 5
 #: Questions measured of each set (all where None), and learned from.

@@ -1,4 +1,4 @@
-"""Benchmark data (../shared/data) as table records and tasks; used by train and crossval."""
+"""Benchmark data (../shared/data) as table records and tasks; used by training and evaluation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Time `winnow scan` as whole processes beside reading the same files whole.
 
-    python tools/bench_scan.py [--small] [--csvs 1000] [--csv-mb 1000] [--json-mb 300] [--sqlite-mb 200]
+    python tools/bench/scan.py [--small] [--csvs 1000] [--csv-mb 1000] [--json-mb 300] [--sqlite-mb 200]
                                [--only NAME]... [--keep DIR]
 
 Makes the data in a temporary folder, runs each way once to warm the file cache and three
@@ -24,10 +24,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 RUNS = 3
 TIMEOUT = 600
 SCAN = [sys.executable, "-m", "stages", "scan", "--no-cache", "--quiet", "-o", os.devnull]
@@ -167,11 +168,8 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     yield Case(f"{args.csvs} CSVs of 20 x 200", lambda f: csvs(f, args.csvs), csv_ways, args.csvs)
     yield Case(f"CSV of {args.csv_mb} MB", lambda f: large_csv(f, args.csv_mb), csv_ways)
     for shape in ("array", "wrapped", "lines", "nested"):
-        yield Case(
-            f"JSON {shape} of {args.json_mb} MB",
-            lambda f, s=shape: large_json(f, args.json_mb, s),
-            json_ways,
-        )
+        make = partial(large_json, megabytes=args.json_mb, shape=shape)
+        yield Case(f"JSON {shape} of {args.json_mb} MB", make, json_ways)
     sql_ways = {"sqlite3": (None, STDLIB_SQL), "pandas": ("pandas", PANDAS_SQL)}
     yield Case(
         f"SQLite of {args.sqlite_mb} MB", lambda f: large_sqlite(f, args.sqlite_mb), sql_ways

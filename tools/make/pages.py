@@ -1,6 +1,6 @@
 """Fill the pages: run their console examples and write the commands' help, so that neither can lag.
 
-    python tools/make_readme.py [--check] [PAGE…]
+    python tools/make/pages.py [--check] [PAGE…]
 
 Pages are README.md, README.zh.md and those in docs/. In a fence marked ``console`` each line
 that starts with ``$ `` is a command for bash (it goes on in lines that start with ``> ``); what
@@ -26,11 +26,9 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-HERE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HERE))
+from stages.cli import REGISTRY, first_line, winnow
 
-from stages.cli import REGISTRY, first_line, winnow  # noqa: E402
-
+HERE = Path(__file__).resolve().parents[2]
 COMMANDS = Path("docs/commands")
 FENCE = re.compile(r"(^```console\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL)
 AT_ONCE = 2
@@ -164,7 +162,7 @@ def differences(pages: Mapping[Path, str]) -> Iterator[str]:
 
 def main() -> int:
     """Write the pages, or with --check print how they differ."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="print how the pages differ")
     parser.add_argument("pages", nargs="*", type=Path, help="pages from the top of the checkout")
     options = parser.parse_args()

@@ -1,0 +1,1 @@
+"""Measures of speed and of quality."""

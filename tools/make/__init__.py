@@ -1,0 +1,1 @@
+"""Files of the checkout that are made: records, pages, the example, word lists."""
