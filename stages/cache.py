@@ -16,20 +16,28 @@ if TYPE_CHECKING:
     from stages.core.sandbox.result_cache import ResultCache
 
 WHERE = click.option(
-    "--cache", "where", envvar="WINNOW_CACHE", metavar="DIR",
+    "--cache",
+    "where",
+    envvar="WINNOW_CACHE",
+    metavar="DIR",
     type=click.Path(path_type=Path),
     help="Folder of kept replies, or an exported file.  [default: winnow in the user's cache folder]",
-)  # fmt: skip
+)
 KEYS = click.argument("keys", nargs=-1, metavar="[KEY]...")
 MODEL = click.option("--model", metavar="ID", help="Only replies of this model.")
 LOG = click.option(
-    "--log", metavar="FILE", type=click.Path(path_type=Path),
+    "--log",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
     help="Only requests that this file of --log names.",
-)  # fmt: skip
+)
 OUTPUT = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(allow_dash=True),
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
     help="Write to FILE, renamed into place at the end.",
-)  # fmt: skip
+)
 DAY = 86400.0
 
 

@@ -232,15 +232,23 @@ STAGE = Stage(
     wants=("model", "database", "progress"),
     options=(
         click.Option(
-            ["--rounds"], type=click.IntRange(min=1), default=ROUNDS, show_default=True, metavar="N",
+            ["--rounds"],
+            type=click.IntRange(min=1),
+            default=ROUNDS,
+            show_default=True,
+            metavar="N",
             help="Rounds of queries for a table, at most.",
         ),
         click.Option(
-            ["--max-tokens"], type=click.IntRange(min=500), default=MAX_TOKENS, show_default=True,
-            metavar="TOKENS", help="Tokens of a table's columns in its prompt; a larger table shows less of each.",
+            ["--max-tokens"],
+            type=click.IntRange(min=500),
+            default=MAX_TOKENS,
+            show_default=True,
+            metavar="TOKENS",
+            help="Tokens of a table's columns in its prompt; a larger table shows less of each.",
         ),
         *EXCERPTS,
     ),
     counts=_counts,
     summary="{0} of {1:table} relevant with {2:column}, after {3:statement}",
-)  # fmt: skip
+)

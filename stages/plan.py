@@ -145,10 +145,13 @@ STAGE = Stage(
     wants=("model",),
     options=(
         click.Option(
-            ["--drafts"], type=click.IntRange(1, 9), default=DRAFTS, show_default=True,
+            ["--drafts"],
+            type=click.IntRange(1, 9),
+            default=DRAFTS,
+            show_default=True,
             help="Independent drafts to merge.",
         ),
     ),
     counts=_counts,
     summary="{0:step}",
-)  # fmt: skip
+)

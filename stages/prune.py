@@ -44,9 +44,12 @@ CALL_SECONDS = 120.0
 """Time limit of one call; a reply may list hundreds of columns."""
 
 _DEFAULTS = {
-    "samples": SAMPLES, "min_tokens": LEAST_TOKENS, "max_tokens": MOST_TOKENS,
-    "max_columns": MAX_COLUMNS, "skip_under": 0,
-}  # fmt: skip
+    "samples": SAMPLES,
+    "min_tokens": LEAST_TOKENS,
+    "max_tokens": MOST_TOKENS,
+    "max_columns": MAX_COLUMNS,
+    "skip_under": 0,
+}
 
 
 async def prune(
@@ -88,9 +91,12 @@ async def prune(
         tongue = choose(lang, task.get("question", ""))
         found = await _by_model(model, task, guarded, tongue, terms, skip_under)
     options = {
-        "samples": samples, "min_tokens": min_tokens, "max_tokens": max_tokens,
-        "max_columns": max_columns, "skip_under": skip_under,
-    }  # fmt: skip
+        "samples": samples,
+        "min_tokens": min_tokens,
+        "max_tokens": max_tokens,
+        "max_columns": max_columns,
+        "skip_under": skip_under,
+    }
     made, by_judge = _section(task, guarded, found, options)
     used = [*TASK_INPUTS, "pin", "tables", "plan"]
     used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
@@ -221,9 +227,14 @@ def _section(
             kept = left
             notes.append(f"over --max-columns {options['max_columns']}: cut by evidence")
     made = superset_section(
-        guarded.tables, {**kept, **others}, cut=before, contested=outcome.contested,
-        batches=found.batches, notes=notes, error=found.error,
-    )  # fmt: skip
+        guarded.tables,
+        {**kept, **others},
+        cut=before,
+        contested=outcome.contested,
+        batches=found.batches,
+        notes=notes,
+        error=found.error,
+    )
     return made, before is not None
 
 
@@ -239,9 +250,13 @@ def _within_budget(
     if n_columns <= budget:
         return None
     left = cut(
-        open_to_cut, outcome.kept, scores(task, guarded.tables),
-        relevant=outcome.relevant, plain=guarded.names | guarded.keys, budget=budget,
-    )  # fmt: skip
+        open_to_cut,
+        outcome.kept,
+        scores(task, guarded.tables),
+        relevant=outcome.relevant,
+        plain=guarded.names | guarded.keys,
+        budget=budget,
+    )
     untouched = {n: kept for n, kept in outcome.kept.items() if n not in outcome.judged}
     return {**untouched, **left}
 
@@ -258,27 +273,46 @@ STAGE = Stage(
     wants=("model",),
     options=(
         click.Option(
-            ["--samples"], type=click.IntRange(1, 9), default=SAMPLES, show_default=True,
+            ["--samples"],
+            type=click.IntRange(1, 9),
+            default=SAMPLES,
+            show_default=True,
             help="Samples of each side for every batch.",
         ),
         click.Option(
-            ["--min-tokens"], type=click.IntRange(min=1), default=LEAST_TOKENS, metavar="TOKENS",
-            show_default=True, help="Tokens of a whole prompt at which a batch is closed; more where the task's texts alone take most of them.",
+            ["--min-tokens"],
+            type=click.IntRange(min=1),
+            default=LEAST_TOKENS,
+            metavar="TOKENS",
+            show_default=True,
+            help="Tokens of a whole prompt at which a batch is closed; more where the task's texts alone take most of them.",
         ),
         click.Option(
-            ["--max-tokens"], type=click.IntRange(min=1), default=MOST_TOKENS, metavar="TOKENS",
-            show_default=True, help="Tokens that no prompt goes over.",
+            ["--max-tokens"],
+            type=click.IntRange(min=1),
+            default=MOST_TOKENS,
+            metavar="TOKENS",
+            show_default=True,
+            help="Tokens that no prompt goes over.",
         ),
         click.Option(
-            ["--max-columns"], type=click.IntRange(min=1), default=MAX_COLUMNS, metavar="N",
-            show_default=True, help="Columns above which they are cut by evidence.",
+            ["--max-columns"],
+            type=click.IntRange(min=1),
+            default=MAX_COLUMNS,
+            metavar="N",
+            show_default=True,
+            help="Columns above which they are cut by evidence.",
         ),
         click.Option(
-            ["--skip-under"], type=click.IntRange(min=0), default=0, metavar="TOKENS",
-            show_default=True, help="Ask nothing where all tables take fewer tokens; 0 is off.",
+            ["--skip-under"],
+            type=click.IntRange(min=0),
+            default=0,
+            metavar="TOKENS",
+            show_default=True,
+            help="Ask nothing where all tables take fewer tokens; 0 is off.",
         ),
         *EXCERPTS,
     ),
     counts=_counts,
     summary="kept {0} of {1:column} in {2} of {3:table}",
-)  # fmt: skip
+)

@@ -210,22 +210,32 @@ STAGE = Stage(
     wants=("model", "database"),
     options=(
         click.Option(
-            ["--max-tokens"], type=click.IntRange(min=500), default=MOST_TOKENS, show_default=True,
-            metavar="TOKENS", help="Tokens of the prompt that opens a round; more candidates take more prompts.",
+            ["--max-tokens"],
+            type=click.IntRange(min=500),
+            default=MOST_TOKENS,
+            show_default=True,
+            metavar="TOKENS",
+            help="Tokens of the prompt that opens a round; more candidates take more prompts.",
         ),
         click.Option(
-            ["--guard"], type=click.IntRange(min=0), default=LIMIT, show_default=True, metavar="N",
+            ["--guard"],
+            type=click.IntRange(min=0),
+            default=LIMIT,
+            show_default=True,
+            metavar="N",
             help="Columns of one kind (declared keys, shared values, equal names) from which on the key guard adds none.",
         ),
         *EXCERPTS,
     ),
     report=Report(
         click.Option(
-            ["--apex"], type=click.Path(allow_dash=True), metavar="FILE",
+            ["--apex"],
+            type=click.Path(allow_dash=True),
+            metavar="FILE",
             help="Write the results of all tasks, with judgments and groups, as one JSON object.",
         ),
         apex,
     ),
     counts=_counts,
     summary="{0:column} in {1:table}, {2:join path} added",
-)  # fmt: skip
+)

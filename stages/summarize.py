@@ -125,11 +125,15 @@ STAGE = Stage(
     wants=("model",),
     options=(
         click.Option(
-            ["--max-tokens"], type=click.IntRange(min=1), default=MAX_TOKENS, metavar="TOKENS",
-            show_default=True, help="Tokens of one prompt; more tables are asked about in batches.",
+            ["--max-tokens"],
+            type=click.IntRange(min=1),
+            default=MAX_TOKENS,
+            metavar="TOKENS",
+            show_default=True,
+            help="Tokens of one prompt; more tables are asked about in batches.",
         ),
         *EXCERPTS,
     ),
     counts=_counts,
     summary="{0:table}, {1} of them with a role",
-)  # fmt: skip
+)

@@ -33,10 +33,14 @@ def test_words(text: str, words: list[str]) -> None:
 
 
 def test_rare_words_and_short_tables_win_and_ties_keep_their_order() -> None:
-    index = bm25.Bm25([
-        table("log", "x", "name", "y", "z"), table("singer", "name"), table("concert", "name", "singer_id"),
-        table("none", "q"),
-    ])  # fmt: skip
+    index = bm25.Bm25(
+        [
+            table("log", "x", "name", "y", "z"),
+            table("singer", "name"),
+            table("concert", "name", "singer_id"),
+            table("none", "q"),
+        ]
+    )
     assert index.rank("name of the singer") == ["singer", "concert", "log", "none"]
     assert index.rank("unheard of") == ["log", "singer", "concert", "none"]
 

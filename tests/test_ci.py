@@ -21,8 +21,12 @@ def test_servers_that_cannot_be_installed(tmp_path: Path, ci: str, status: int) 
     _stub(tmp_path / "make", 'echo "made $1 with $PYTEST_ADDOPTS"')
     done = subprocess.run(
         ["bash", ROOT / ".ci" / "run"],
-        env={"PATH": str(tmp_path), "CI": ci}, capture_output=True, text=True, timeout=30, check=False,
-    )  # fmt: skip
+        env={"PATH": str(tmp_path), "CI": ci},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     assert done.returncode == status, done.stderr
     assert "not installed: MariaDB" in done.stderr
     assert ("made test with  -rs" in done.stdout) == (not ci)

@@ -117,8 +117,13 @@ def test_shell_sees_143_of_a_job_in_the_background(tmp_path):
     reading, writing = os.pipe()
     done = subprocess.run(
         ["bash", "-c", f"exec 3<&{reading}; {script}"],
-        pass_fds=[reading], capture_output=True, env=environment(), cwd=ROOT, timeout=20, check=False,
-    )  # fmt: skip
+        pass_fds=[reading],
+        capture_output=True,
+        env=environment(),
+        cwd=ROOT,
+        timeout=20,
+        check=False,
+    )
     os.close(reading)
     os.close(writing)
     assert done.stdout == b"143\n"

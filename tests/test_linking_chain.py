@@ -116,7 +116,9 @@ def test_the_question_on_2017_through_all_five_stages(sessions: Scene) -> None:
     assert set(made["prune"]["kept"]) == {"ga_sessions_2016", "ga_sessions_2017"}
     judged = made["explore"]["table_judgments"]
     assert {name: one["relevant"] for name, one in judged.items()} == {
-        "ga_sessions_2016": False, "ga_sessions_2017": True}  # fmt: skip
+        "ga_sessions_2016": False,
+        "ga_sessions_2017": True,
+    }
     refined = made["refine"]["refined_schema"]
     assert list(refined) == ["ga_sessions_2017"]
     columns = [c["column_name"] for c in refined["ga_sessions_2017"]["relevant_columns"]]
@@ -163,9 +165,10 @@ def test_collapse_describe_and_prompt_follow_the_refined_schema(
     task = sessions.linked(SESSIONS)
     task["collapse"] = collapse(task, sessions.tables)
     assert task["collapse"]["shown"] == {
-        "full": ["ga_sessions_2017"], "names": ["ga_sessions_2016"],
+        "full": ["ga_sessions_2017"],
+        "names": ["ga_sessions_2016"],
         "line": ["ga_sessions_2018", ga360.SPARE],
-    }  # fmt: skip
+    }
     catalog = sessions.data.catalog
     task["describe"] = describe(
         task, sessions.tables, catalog=catalog, columns=columns, form="json"
@@ -230,9 +233,17 @@ def commands(
     found = [first]
     for name in only:
         done = run(
-            name, "--model", "openai/test", "--base-url", url, "--cache", str(cache), *more,
-            stdin=found[-1], env={"OPENAI_API_KEY": "none", "XDG_CACHE_HOME": str(cache.parent)},
-        )  # fmt: skip
+            name,
+            "--model",
+            "openai/test",
+            "--base-url",
+            url,
+            "--cache",
+            str(cache),
+            *more,
+            stdin=found[-1],
+            env={"OPENAI_API_KEY": "none", "XDG_CACHE_HOME": str(cache.parent)},
+        )
         assert done.status == 0, (name, done.err)
         found.append(done.out)
     return found[1:]

@@ -83,8 +83,12 @@ def shell(script: str) -> subprocess.CompletedProcess[bytes]:
     command = " ".join(ARGV)
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", script.replace("COLLAPSE", command)],
-        input=GOOD, capture_output=True, env=environment(), cwd=ROOT, check=False,
-    )  # fmt: skip
+        input=GOOD,
+        capture_output=True,
+        env=environment(),
+        cwd=ROOT,
+        check=False,
+    )
 
 
 def test_full_disk_is_one_line():
@@ -369,8 +373,12 @@ def test_fault_in_one_task_is_one_line_and_disturbs_no_other(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=GOOD + lines(task("2", vote=VOTE)), capture_output=True, env=environment(), cwd=ROOT, check=False,
-    )  # fmt: skip
+        input=GOOD + lines(task("2", vote=VOTE)),
+        capture_output=True,
+        env=environment(),
+        cwd=ROOT,
+        check=False,
+    )
     assert done.returncode == 1
     assert "1: unexpected TypeError: boom" in one_line(done.stderr.decode())
     first, second = [orjson.loads(line) for line in done.stdout.splitlines()][-2:]

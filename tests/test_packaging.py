@@ -43,8 +43,12 @@ def test_wheel_runs_the_chain_from_another_folder(tmp_path):
     chain = "scan task_15 | W vote | W collapse | W describe | W prompt --text"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"W {chain}".replace("W", str(python.parent / "winnow"))],
-        cwd=tmp_path / "elsewhere", env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path / "elsewhere",
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "company_financials" in done.stdout
     assert Path(tmp_path / "env").exists()

@@ -29,9 +29,12 @@ def on_terminal(argv: list[str], lines: bytes, *, both: bool) -> tuple[str, byte
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "stages", *argv],
-        stdin=subprocess.PIPE, stdout=slave if both else subprocess.PIPE, stderr=slave,
-        cwd=ROOT, env=environment({"TERM": "xterm"}),
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=slave if both else subprocess.PIPE,
+        stderr=slave,
+        cwd=ROOT,
+        env=environment({"TERM": "xterm"}),
+    )
     os.close(slave)
     assert process.stdin
     process.stdin.write(lines)

@@ -15,8 +15,10 @@ from tests.helpers.tools import ROOT
 def test_examples_and_help_are_as_they_run():
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "make" / "pages.py"), "--check"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nrun `make generated`"
 
 

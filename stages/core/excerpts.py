@@ -14,14 +14,22 @@ VIDEO_CHARS = 6_000
 
 OPTIONS: tuple[click.Option, ...] = (
     click.Option(
-        ["--knowledge-chars"], type=click.IntRange(min=0), default=KNOWLEDGE_CHARS,
-        metavar="CHARS", show_default=True, help="Characters of knowledge shown to the model; 0 is all.",
+        ["--knowledge-chars"],
+        type=click.IntRange(min=0),
+        default=KNOWLEDGE_CHARS,
+        metavar="CHARS",
+        show_default=True,
+        help="Characters of knowledge shown to the model; 0 is all.",
     ),
     click.Option(
-        ["--video-chars"], type=click.IntRange(min=0), default=VIDEO_CHARS,
-        metavar="CHARS", show_default=True, help="Characters of video text shown to the model; 0 is all.",
+        ["--video-chars"],
+        type=click.IntRange(min=0),
+        default=VIDEO_CHARS,
+        metavar="CHARS",
+        show_default=True,
+        help="Characters of video text shown to the model; 0 is all.",
     ),
-)  # fmt: skip
+)
 """The options as every stage with a model has them."""
 
 

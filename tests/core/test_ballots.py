@@ -27,13 +27,24 @@ def bare(text: str) -> list[str]:
 def test_the_order_of_the_seed() -> None:
     full = task(evidence="E", knowledge="K", video="V")
     assert bare(vote_prompt(full, "zh").user_input(["### 表: a", "### 表: b"])) == [
-        "## task question", "哪家?", "",
-        "## 提问者给出的依据", "E", "",
-        "## knowledge", "K", "",
-        "## 视频口径 (操作讲解视频的幻灯片+旁白文本)", "V", "",
-        "## 候选表清单 (共 2 张)", "",
-        "### 表: a", "", "### 表: b",
-    ]  # fmt: skip
+        "## task question",
+        "哪家?",
+        "",
+        "## 提问者给出的依据",
+        "E",
+        "",
+        "## knowledge",
+        "K",
+        "",
+        "## 视频口径 (操作讲解视频的幻灯片+旁白文本)",
+        "V",
+        "",
+        "## 候选表清单 (共 2 张)",
+        "",
+        "### 表: a",
+        "",
+        "### 表: b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +59,16 @@ def test_without_video_there_is_no_heading_and_missing_knowledge_is_said(
 ) -> None:
     text = vote_prompt(task(video=" \n", knowledge=""), lang).user_input(["x"])
     assert bare(text) == [
-        "## task question", "哪家?", "", "## knowledge", knowledge, "", tables, "", "x",
-    ]  # fmt: skip
+        "## task question",
+        "哪家?",
+        "",
+        "## knowledge",
+        knowledge,
+        "",
+        tables,
+        "",
+        "x",
+    ]
 
 
 @pytest.mark.parametrize(

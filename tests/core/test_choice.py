@@ -101,8 +101,10 @@ def test_a_reply_is_read_against_its_own_batch() -> None:
     task: Any = {"kind": "task", "task_id": "t", "question": "which x?"}
     ranked = tuple(RankedTable(n, 0.5, True) for n in NAMES[:2])
     batch = batched(task, TABLES, Judgment(ranked, (), ()), "zh")[0]
-    said = [{"reason": "r", "table_name": n, "columns": c} for n, c in
-            (("T1", ["A", "a", "t1.b", "c"]), ("t5", []), ("t1", ["b"]))]  # fmt: skip
+    said = [
+        {"reason": "r", "table_name": n, "columns": c}
+        for n, c in (("T1", ["A", "a", "t1.b", "c"]), ("t5", []), ("t1", ["b"]))
+    ]
     choice = parse_choice({"tables": said}, batch, TABLES)
     assert choice.chosen == {"t1": frozenset("ab")}
     assert choice.unknown == ("t1.c", "t5")

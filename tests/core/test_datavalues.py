@@ -112,9 +112,11 @@ def test_the_question_is_looked_up_where_not_all_values_are_read(
     task: Any = {"kind": "task", "task_id": "t", "question": question}
     made = asyncio.run(link(task, tables, values=True, database=database))  # type: ignore[arg-type]
     found = [
-        (c["name"], e["words"]) for c in made["columns"] for e in c["evidence"]
+        (c["name"], e["words"])
+        for c in made["columns"]
+        for e in c["evidence"]
         if e["type"] == "value"
-    ]  # fmt: skip
+    ]
     assert (column, [written]) in found
     assert "notes" not in made
     off = asyncio.run(link(task, tables, values=True, database=database, without=["value"]))  # type: ignore[arg-type]
@@ -138,8 +140,11 @@ def test_words_with_quotes_are_looked_up_as_they_are(large: Any) -> None:
 
 def test_data_that_is_away_is_an_error_and_keeps_examples(data: Any, tmp_path: Path) -> None:
     _, tables = data
-    gone = Database({"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(tmp_path)}, tables,
-                    cache=tmp_path / "cache")  # fmt: skip
+    gone = Database(
+        {"kind": "catalog", "v": 1, "id": "c", "name": "c", "root": str(tmp_path)},
+        tables,
+        cache=tmp_path / "cache",
+    )
     copy = list(tables)
     with gone:
         filled, unread = with_values(copy, gone)

@@ -113,7 +113,11 @@ def test_a_verdict_edited_in_one_of_its_places_is_kept_and_told(
     told(lines, words)
     told(lines, "set pin.fold or pin.keep")
     (task,) = run("collapse", "--by", "vote", "-q", stdin=lines).tasks
-    assert kept <= set(task["collapse"]["shown"]["full"]) <= {*kept, "company_financials", "doc_company_rules"}  # fmt: skip
+    assert (
+        kept
+        <= set(task["collapse"]["shown"]["full"])
+        <= {*kept, "company_financials", "doc_company_rules"}
+    )
 
 
 def test_a_verdict_edited_in_all_its_places_is_followed_in_silence(judged: bytes) -> None:

@@ -16,8 +16,10 @@ from tests.helpers.linking_tables import keyed_table as table
 
 def chain(*names: str) -> list[Any]:
     """Tables each of which refers to the next."""
-    tables = [table(name, "k", f"to_{after}", to={f"to_{after}": (after, "k")})
-              for name, after in itertools.pairwise(names)]  # fmt: skip
+    tables = [
+        table(name, "k", f"to_{after}", to={f"to_{after}": (after, "k")})
+        for name, after in itertools.pairwise(names)
+    ]
     return [*tables, table(names[-1], "k", "label")]
 
 
@@ -109,7 +111,7 @@ def catalogs(draw: st.DrawFn) -> list[Any]:
             for other in draw(st.sets(st.integers(0, n - 1), max_size=2))
         }
         tables.append(table(f"t{at}", f"k{at}", *to, to=to))
-    return tables  # fmt: skip
+    return tables
 
 
 @given(catalogs(), st.randoms(use_true_random=False))

@@ -42,7 +42,10 @@ def test_a_group_shows_columns_once_and_every_table():
     said = shown(grouped(sessions())[0])
     assert said.count("trafficSource.source") == 1
     assert [line for line in said.splitlines() if " = " in line] == [
-        "t1 = ga_sessions_2016", "t2 = ga_sessions_2017", "t3 = ga_sessions_2018"]  # fmt: skip
+        "t1 = ga_sessions_2016",
+        "t2 = ga_sessions_2017",
+        "t3 = ga_sessions_2018",
+    ]
 
 
 def test_types_and_comments_that_differ_are_noted_with_the_table():
@@ -59,9 +62,15 @@ def test_differences_of_many_tables_are_counted():
 
 
 def test_keys_descriptions_and_examples_are_shown():
-    one = table("orders", "id:BIGINT", "customer:BIGINT", primary_key=["id"], rows={"count": 7, "how": "exact"},
-                foreign_keys=[{"columns": ["customer"], "ref_table": "customers", "ref_columns": ["id"]}],
-                description="all orders")  # fmt: skip
+    one = table(
+        "orders",
+        "id:BIGINT",
+        "customer:BIGINT",
+        primary_key=["id"],
+        rows={"count": 7, "how": "exact"},
+        foreign_keys=[{"columns": ["customer"], "ref_table": "customers", "ref_columns": ["id"]}],
+        description="all orders",
+    )
     one["columns"][1] |= {"description": "who ordered", "examples": ["1", "2", "3"]}
     assert shown(grouped([one])[0]) == (
         "### t1 = orders (7 rows): all orders\ncolumns:\n- id BIGINT primary key\n"

@@ -118,6 +118,9 @@ def test_a_nested_column_chosen_whole_has_no_open_fields() -> None:
     nested: Any = {"name": "nested", "describe_key": "n", "columns": [
         {"name": "t", "type": "STRUCT", "fields": [{"name": "t.day", "type": "DATE"}]}]}  # fmt: skip
     other: Any = table("other", "t.day", "x")
-    added, _ = guarded([nested, other], [("other", "t.day"), ("nested", "t")],
-                       kept={"nested": ["t.day"], "other": ["t.day", "x"]})  # fmt: skip
+    added, _ = guarded(
+        [nested, other],
+        [("other", "t.day"), ("nested", "t")],
+        kept={"nested": ["t.day"], "other": ["t.day", "x"]},
+    )
     assert added == {}

@@ -33,8 +33,12 @@ def yes(tables=(), **columns):
     return reader(TABLES).positive(said(RELEVANT, tables, **columns))
 
 
-TABLES = [table("orders", "amount", "day", "order_id"), table("Kids", "width", "nick_name"),
-          table("t9", "valid", "a>x,y"), table("plain", "b")]  # fmt: skip
+TABLES = [
+    table("orders", "amount", "day", "order_id"),
+    table("Kids", "width", "nick_name"),
+    table("t9", "valid", "a>x,y"),
+    table("plain", "b"),
+]
 # In the order of names: Kids is t1, orders t2, plain t3, t9 t4.
 
 
@@ -140,10 +144,14 @@ def test_only_what_every_negative_named_goes():
     made = left(
         vote([no(["plain"], orders=["amount", "day"]), no(["plain", "t9"], orders=["day"])])
     )
-    assert made.kept == {**{n: c for n, c in EVERY.items() if n != "plain"},
-                         "orders": {"amount", "order_id"}}  # fmt: skip
+    assert made.kept == {
+        **{n: c for n, c in EVERY.items() if n != "plain"},
+        "orders": {"amount", "order_id"},
+    }
     assert [(c.table, c.column, c.irrelevant, c.kept) for c in made.contested] == [
-        ("orders", "amount", 1, "votes"), ("t9", "", 1, "votes")]  # fmt: skip
+        ("orders", "amount", 1, "votes"),
+        ("t9", "", 1, "votes"),
+    ]
 
 
 def test_a_table_named_whole_meets_columns_named_alone():
@@ -158,7 +166,9 @@ def test_keeping_wins_over_deletion():
     assert "Kids" not in made.kept
     assert made.kept["orders"] == EVERY["orders"]
     assert {(c.table, c.column): c.kept for c in made.contested} == {
-        ("t9", ""): "relevant", ("orders", "day"): "relevant"}  # fmt: skip
+        ("t9", ""): "relevant",
+        ("orders", "day"): "relevant",
+    }
 
 
 def test_a_table_listed_whole_by_positive_keeps_every_column():
@@ -172,7 +182,10 @@ def test_names_and_keys_stay_as_long_as_their_table():
     assert made.kept["orders"] == {"order_id", "day"}
     assert made.kept["Kids"] == {"nick_name"}
     assert {(c.column, c.kept) for c in made.contested} == {
-        ("order_id", "name"), ("day", "key"), ("nick_name", "name")}  # fmt: skip
+        ("order_id", "name"),
+        ("day", "key"),
+        ("nick_name", "name"),
+    }
     both = no(["orders"])
     assert "orders" not in left(vote([both, both]), keys={("orders", "day")}).kept
 
@@ -236,9 +249,11 @@ def part_votes(negatives, positives):
     """The same samples over two batches, one a table by itself."""
     halves = [{n: c for n, c in SHOWN.items() if (n == "orders") is half} for half in (True, False)]
     return [
-        Voted(shown, *(tuple(restricted(s, shown) for s in side) for side in (negatives, positives)))
+        Voted(
+            shown, *(tuple(restricted(s, shown) for s in side) for side in (negatives, positives))
+        )
         for shown in halves
-    ]  # fmt: skip
+    ]
 
 
 def restricted(sample, shown):
@@ -282,10 +297,15 @@ def test_faults_only_enlarge_the_result(negatives, positives, scores, budget, da
     """Over batches, failed calls of any kind, and the cut by budget after it."""
     votes = part_votes(negatives, positives)
     failing = [
-        Voted(v.shown, *(tuple(data.draw(st.sampled_from([s, None])) for s in side)
-                         for side in (v.negatives, v.positives)))
+        Voted(
+            v.shown,
+            *(
+                tuple(data.draw(st.sampled_from([s, None])) for s in side)
+                for side in (v.negatives, v.positives)
+            ),
+        )
         for v in votes
-    ]  # fmt: skip
+    ]
     judged = Scores(scores, {})
 
     def final(outcome):
@@ -314,9 +334,12 @@ def test_the_budget_keeps_the_relevant_then_the_best():
 
 def test_evidence_lets_go_of_what_has_none():
     tables = [
-        table("orders", "order_id", "day", "amount"), table("Kids", "width", "nick_name"),
-        table("t9", "valid", "a>x,y"), table("lines", "order_id", "weight", "name"), table("plain", "b"),
-    ]  # fmt: skip
+        table("orders", "order_id", "day", "amount"),
+        table("Kids", "width", "nick_name"),
+        table("t9", "valid", "a>x,y"),
+        table("lines", "order_id", "weight", "name"),
+        table("plain", "b"),
+    ]
     scores = Scores(
         {"orders": 0.9, "Kids": 0.1, "t9": 0.01}, {("Kids", "width"): 0.05, ("t9", "a"): 0.3}
     )

@@ -84,8 +84,13 @@ def test_every_call_stands_in_the_log(tmp_path: Path) -> None:
         asyncio.run(run(replace(options, cache=tmp_path / "cache", log=log)))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["attempt"], line["outcome"]) for line in lines] == [
-        (1, "http 500"), (2, "dropped"), (3, "invalid"), (1, "ok"), (0, "cached"), (1, "timeout"),
-    ]  # fmt: skip
+        (1, "http 500"),
+        (2, "dropped"),
+        (3, "invalid"),
+        (1, "ok"),
+        (0, "cached"),
+        (1, "timeout"),
+    ]
     assert {(line["task"], line["stage"]) for line in lines} == {("t1", "vote")}
     assert [line["sample"] for line in lines] == [0] * 5 + [1]
     assert all(line["request"].startswith("sha256:") and line["seconds"] >= 0 for line in lines)
@@ -107,8 +112,10 @@ def test_a_key_stands_nowhere_but_in_the_header(
         options = replace(
             options,
             base_url=url.replace("http://", "http://me:hunter22@"),
-            cache=tmp_path / "cache", log=tmp_path / "log", concurrency=1,
-        )  # fmt: skip
+            cache=tmp_path / "cache",
+            log=tmp_path / "log",
+            concurrency=1,
+        )
         found = asyncio.run(
             ask_all(replace(options, base_url=url), REQUEST, replace(REQUEST, sample=1))
         )

@@ -32,11 +32,29 @@ def test_builtin_is_no_client() -> None:
 def test_all_options_come_through(tmp_path: Path) -> None:
     options = model_options(
         values(
-            "--model", "openai/x", "--base-url", "http://127.0.0.1:1/v1", "--timeout", "5",
-            "--concurrency", "3", "--retries", "0", "--temperature", "0", "--option", "top_p=0.5",
-            "--option", "stop=[1]", "--cache", str(tmp_path), "--offline", "--log", "calls.jsonl",
+            "--model",
+            "openai/x",
+            "--base-url",
+            "http://127.0.0.1:1/v1",
+            "--timeout",
+            "5",
+            "--concurrency",
+            "3",
+            "--retries",
+            "0",
+            "--temperature",
+            "0",
+            "--option",
+            "top_p=0.5",
+            "--option",
+            "stop=[1]",
+            "--cache",
+            str(tmp_path),
+            "--offline",
+            "--log",
+            "calls.jsonl",
         )
-    )  # fmt: skip
+    )
     assert options.model == "openai/x"
     assert (options.timeout, options.concurrency, options.retries, options.temperature) == (
         5,

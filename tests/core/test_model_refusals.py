@@ -59,7 +59,11 @@ def test_one_refusal_beside_answers_to_the_same_is_asked_again() -> None:
     """One of several servers behind an address may be out of order."""
 
     def answer(request: dict[str, Any], n: int) -> Say:
-        return Say(status=404, text="no such model") if n == 0 else replace(obliging(request, n), delay=0.2)  # fmt: skip
+        return (
+            Say(status=404, text="no such model")
+            if n == 0
+            else replace(obliging(request, n), delay=0.2)
+        )
 
     with LlmServer(answer) as server:
         model = ["--model", "openai/test", "--base-url", server.base_url, "--no-cache"]

@@ -22,7 +22,9 @@ class Fault(Exception):
 
 
 def raised(error: Exception) -> Exception:
-    session = Session("postgresql://reader@127.0.0.1:1/shop", Limits(), lambda con: None, lambda *_: None)  # fmt: skip
+    session = Session(
+        "postgresql://reader@127.0.0.1:1/shop", Limits(), lambda con: None, lambda *_: None
+    )
     session._con = object()
     with pytest.raises((SqlError, EngineError)) as caught, session.watched():
         raise error

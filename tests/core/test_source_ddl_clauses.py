@@ -180,8 +180,12 @@ def test_keys_and_comments_of_such_tables():
     ]
     x, y, u = raw.columns
     assert (x["comment"], x["key"], y["nullable"], y["key"], u["key"]) == (
-        "it's", "primary", False, "foreign", "unique",
-    )  # fmt: skip
+        "it's",
+        "primary",
+        False,
+        "foreign",
+        "unique",
+    )
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,11 @@ def test_columns_and_keys(people):
 def test_scan_and_load_agree(people):
     result = scan_root(people.parent)
     assert [table["name"] for table in result.tables] == [
-        "grown", "people__people", "pets", "people__other_people",
-    ] or len(result.tables) == 4  # fmt: skip
+        "grown",
+        "people__people",
+        "pets",
+        "people__other_people",
+    ] or len(result.tables) == 4
     for table in result.tables:
         con = duckdb.connect()
         load_table(con, people.parent, table, "out")
@@ -100,9 +103,11 @@ def test_a_view_cannot_read_other_files(tmp_path):
     assert "cannot be read" in raw.error
     with pytest.raises(SourceError) as error:
         duckdbfile.load(
-            duckdb.connect(), path,
-            {"name": "evil", "columns": [], "source": {"kind": "duckdb", "table": "evil"}}, "out",
-        )  # fmt: skip
+            duckdb.connect(),
+            path,
+            {"name": "evil", "columns": [], "source": {"kind": "duckdb", "table": "evil"}},
+            "out",
+        )
     assert "the-marker" not in str(error.value)
 
 

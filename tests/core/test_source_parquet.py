@@ -75,8 +75,10 @@ def test_values_are_left_out(numbers):
 def test_loading_gives_what_was_scanned(numbers):
     con = loaded(numbers)
     assert con.execute("SELECT count(*), sum(i), max(s.b[1].c) FROM out").fetchone() == (
-        50000, 1249975000, "x9999",
-    )  # fmt: skip
+        50000,
+        1249975000,
+        "x9999",
+    )
     types = [str(kind) for _, kind, *_ in con.execute("SELECT * FROM out LIMIT 0").description]
     assert types == [column["type"] for column in scanned(numbers).columns]
 

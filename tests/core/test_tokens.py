@@ -94,9 +94,10 @@ def test_large_texts_and_many_texts_get_the_whole_vocabulary() -> None:
 
 
 TRICKY = st.text(
-    st.sampled_from("aB z你好，。\n\r\t  .:/'sé1239\u0301\u3000😀_-\"") | st.characters(exclude_categories=["Cs"]),
+    st.sampled_from("aB z你好，。\n\r\t  .:/'sé1239\u0301\u3000😀_-\"")
+    | st.characters(exclude_categories=["Cs"]),
     max_size=200,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=300, deadline=None)

@@ -105,9 +105,12 @@ def test_reply_fields_make_the_model_reason_first() -> None:
 
 def test_the_result_keeps_table_order_and_puts_always_keep_last() -> None:
     tables = [
-        table("doc", always_keep=True), table("z"), table("hr", "db/hr.db::HR"), table("a"),
+        table("doc", always_keep=True),
+        table("z"),
+        table("hr", "db/hr.db::HR"),
+        table("a"),
         table("doc2", always_keep=True),
-    ]  # fmt: skip
+    ]
     outcomes = {
         "a": TableOutcome(True, "5/5", "r"),
         "hr": TableOutcome(False, "0/5", ""),

@@ -133,7 +133,9 @@ def kinds(folder: Path) -> dict[str, Kind]:
         "history": Kind("past.sql", HISTORY, (("link", "SOUND", "--history", FILE),)),
     }  # fmt: skip
     made |= {name: _json(*given) for name, given in _VALUES.items()}
-    made |= {name: Kind(DATA.format(f"t.{name}"), raw, (SCAN, QUERY)) for name, raw in _binary(folder)}  # fmt: skip
+    made |= {
+        name: Kind(DATA.format(f"t.{name}"), raw, (SCAN, QUERY)) for name, raw in _binary(folder)
+    }
     return made
 
 
@@ -169,7 +171,7 @@ def written(value: Any, lines: bool) -> bytes:
 
 def _binary(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Files of databases and Parquet."""
-    rows = "SELECT i AS id, 'n' || i AS name, i / 7 AS share, {'x': [i]} AS at, DATE '2024-01-02' + i::INT AS day FROM range(40) r(i)"  # fmt: skip
+    rows = "SELECT i AS id, 'n' || i AS name, i / 7 AS share, {'x': [i]} AS at, DATE '2024-01-02' + i::INT AS day FROM range(40) r(i)"
     with closing(duckdb.connect(str(folder / "t.duckdb"))) as con:
         con.execute(f"CREATE TABLE t AS {rows}")
         con.execute("CREATE VIEW v AS SELECT id FROM t; CREATE TABLE u (id INTEGER PRIMARY KEY)")
@@ -181,7 +183,9 @@ def _binary(folder: Path) -> Iterator[tuple[str, bytes]]:
             "CREATE TABLE u (id INT PRIMARY KEY, t INT REFERENCES t(id)) WITHOUT ROWID;"
             "CREATE VIRTUAL TABLE f USING fts5(words);"
         )
-        base.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(i, f"n{i}", i / 7, b"\xff") for i in range(90)])  # fmt: skip
+        base.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?)", [(i, f"n{i}", i / 7, b"\xff") for i in range(90)]
+        )
         base.execute("INSERT INTO f VALUES ('of them')")
         base.commit()
     for name in ("duckdb", "parquet", "sqlite"):
@@ -248,7 +252,9 @@ def wrong(kind: Kind, chance: random.Random) -> bytes:
     """The JSON of a kind with something else at one place, or as a whole."""
     every = list(damage.paths(kind.value))
     if chance.random() < 0.05:
-        return written(chance.choice([*damage.WRONG, [kind.value], {"data": kind.value}]), kind.lines)  # fmt: skip
+        return written(
+            chance.choice([*damage.WRONG, [kind.value], {"data": kind.value}]), kind.lines
+        )
     return written(damage.changed(kind.value, chance.choice(every), chance), kind.lines)
 
 

@@ -66,8 +66,11 @@ def sessions(year: int) -> Iterator[dict[str, Any]]:
                 "channelGrouping": ("Organic Search", "Direct", "Display", "Referral")[number],
                 "socialEngagementType": "Not Socially Engaged",
                 "totals": {"visits": 1, "pageviews": 3 + number, "totalTransactionRevenue": earned},
-                "trafficSource": {"source": source, "medium": ("organic", "(none)", "cpm", "referral")[number]},
-            }  # fmt: skip
+                "trafficSource": {
+                    "source": source,
+                    "medium": ("organic", "(none)", "cpm", "referral")[number],
+                },
+            }
 
 
 def write(folder: Path) -> Path:
@@ -90,9 +93,12 @@ def scanned(folder: Path) -> tuple[Catalog, list[Table], Task]:
 
     found = scan_root(folder)
     task: Any = {
-        "kind": "task", "catalog": found.catalog["id"], "task_id": TASK_ID,
-        "question": QUESTION, "evidence": EVIDENCE,
-    }  # fmt: skip
+        "kind": "task",
+        "catalog": found.catalog["id"],
+        "task_id": TASK_ID,
+        "question": QUESTION,
+        "evidence": EVIDENCE,
+    }
     return found.catalog, found.tables, task
 
 

@@ -108,8 +108,11 @@ class Script:
         return {"relevant_tables": [], "relevant_columns": columns}
 
     def semantics(self, request: Mapping[str, Any]) -> Any:
-        functions = [{"table": name, "function": f"holds {name}", "roles": ["target"]}
-                     for name in sorted(shown(request)) if name in self.relevant]  # fmt: skip
+        functions = [
+            {"table": name, "function": f"holds {name}", "roles": ["target"]}
+            for name in sorted(shown(request))
+            if name in self.relevant
+        ]
         return {"query_specific_content_analysis": "Joins.", "table_functions": functions}
 
     def exploring(self, request: Mapping[str, Any]) -> Any:
@@ -122,10 +125,16 @@ class Script:
 
     def judgment(self, request: Mapping[str, Any]) -> Any:
         table = sorted(shown(request))[0]
-        columns = [{"column_name": name, "relevance_reason": "needed", "observations": "has values"}
-                   for name in self.relevant.get(table, ())]  # fmt: skip
-        return {"table_full_name": table, "table_summary": "rows", "relevant_columns": columns,
-                "relevant": bool(columns)}  # fmt: skip
+        columns = [
+            {"column_name": name, "relevance_reason": "needed", "observations": "has values"}
+            for name in self.relevant.get(table, ())
+        ]
+        return {
+            "table_full_name": table,
+            "table_summary": "rows",
+            "relevant_columns": columns,
+            "relevant": bool(columns),
+        }
 
     def refine(self, request: Mapping[str, Any], number: int) -> Any:
         wanted, again = (self.first, self.second)[number], len(request["messages"]) > 2

@@ -25,16 +25,27 @@ def column(text: str) -> dict[str, Any]:
 
 def sessions() -> list[dict[str, Any]]:
     """The tables of seed 004, 3.2 and 3.3: three years of one shape, and one that is unrelated."""
-    columns = ("date", "totals>totalTransactionRevenue,visits", "trafficSource>source,medium",
-               "socialEngagementType")  # fmt: skip
+    columns = (
+        "date",
+        "totals>totalTransactionRevenue,visits",
+        "trafficSource>source,medium",
+        "socialEngagementType",
+    )
     years = [table(f"ga_sessions_{year}", *columns) for year in (2016, 2017, 2018)]
     return [*years, table("unrelated_table", "weight", "height")]
 
 
 def keyed_table(name: str, *columns: str, to: dict[str, tuple[str, str]] | None = None) -> Any:
     """A table; ``to`` maps a column to the table and column that it refers to."""
-    keys = [{"columns": [own], "ref_table": other, "ref_columns": [far]}
-            for own, (other, far) in (to or {}).items()]  # fmt: skip
+    keys = [
+        {"columns": [own], "ref_table": other, "ref_columns": [far]}
+        for own, (other, far) in (to or {}).items()
+    ]
     made = [{"name": column, "type": "BIGINT"} for column in columns]
-    return {"kind": "table", "name": name, "describe_key": name, "columns": made,
-            "foreign_keys": keys}  # fmt: skip
+    return {
+        "kind": "table",
+        "name": name,
+        "describe_key": name,
+        "columns": made,
+        "foreign_keys": keys,
+    }

@@ -49,15 +49,32 @@ def seed_table(name: str, *columns: str, key: str = "", **more: Any) -> dict[str
 def seed_tables() -> list[dict[str, Any]]:
     """The four tables of the first seed, 2.3."""
     return [
-        seed_table("company_financials", "company_id:VARCHAR:C001", "revenue:DOUBLE:1200000.0",
-              "year:BIGINT:2025", "status:VARCHAR:active"),
-        seed_table("company_profile", "company_id:VARCHAR:C001", "company_name:VARCHAR:Acme Ltd",
-              key="context/json/company_profile.json"),
-        seed_table("employee_attendance", "employee_id:BIGINT:1001", "day:VARCHAR:2025-01-02",
-              key="context/db/hr.db::employee_attendance"),
-        seed_table("doc_company_rules", "rule:VARCHAR:no debt", always_keep=True,
-              key="context/db/_doc_extracted.db::doc_company_rules"),
-    ]  # fmt: skip
+        seed_table(
+            "company_financials",
+            "company_id:VARCHAR:C001",
+            "revenue:DOUBLE:1200000.0",
+            "year:BIGINT:2025",
+            "status:VARCHAR:active",
+        ),
+        seed_table(
+            "company_profile",
+            "company_id:VARCHAR:C001",
+            "company_name:VARCHAR:Acme Ltd",
+            key="context/json/company_profile.json",
+        ),
+        seed_table(
+            "employee_attendance",
+            "employee_id:BIGINT:1001",
+            "day:VARCHAR:2025-01-02",
+            key="context/db/hr.db::employee_attendance",
+        ),
+        seed_table(
+            "doc_company_rules",
+            "rule:VARCHAR:no debt",
+            always_keep=True,
+            key="context/db/_doc_extracted.db::doc_company_rules",
+        ),
+    ]
 
 
 def seed_task(**more: Any) -> dict[str, Any]:

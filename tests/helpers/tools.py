@@ -50,8 +50,13 @@ def run(
     """Run ``winnow ARGV``; the model is the built-in judge unless told otherwise."""
     done = subprocess.run(
         [sys.executable, "-m", "stages", *argv],
-        input=stdin, capture_output=True, cwd=cwd, env=environment(env), timeout=timeout, check=False,
-    )  # fmt: skip
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=environment(env),
+        timeout=timeout,
+        check=False,
+    )
     return Done(done.returncode, done.stdout, done.stderr.decode())
 
 

@@ -118,7 +118,11 @@ def test_a_reader_needs_no_flag(shop_server):
 
 
 def test_a_writer_is_told_what_it_can_write_to(shop_server):
-    user, place = ("writer", "public.orders") if shop_server.kind == "postgresql" else ("reader", "shop.secret")  # fmt: skip
+    user, place = (
+        ("writer", "public.orders")
+        if shop_server.kind == "postgresql"
+        else ("reader", "shop.secret")
+    )
     refused = run("query", shop_server.url(user), "SELECT count(*) FROM orders", env=KNOWN)
     assert refused.status == 2
     assert f"write: on {place}" in refused.err

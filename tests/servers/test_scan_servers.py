@@ -43,9 +43,16 @@ def test_postgres_tables(pg_shop):
     assert result.catalog["name"] == "shop"
     assert result.catalog["dialect"] == "postgres"
     assert [table["describe_key"] for table in result.tables] == [
-        "hr.lines", "hr.orders", "public.big", "public.customers", "public.empty_one",
-        'public.odd "name;--', "public.orders", "public.part", "public.secret",
-    ]  # fmt: skip
+        "hr.lines",
+        "hr.orders",
+        "public.big",
+        "public.customers",
+        "public.empty_one",
+        'public.odd "name;--',
+        "public.orders",
+        "public.part",
+        "public.secret",
+    ]
     tables = tables_of(result)
     assert {"lines", "hr__orders", "public__orders", "customers"} <= set(tables)
     assert {"path": "public.part1", "reason": "a partition of another table"} in result.catalog[
@@ -55,9 +62,11 @@ def test_postgres_tables(pg_shop):
     assert customers["comment"] == "People who buy"
     assert customers["rows"] == {"count": 500, "how": "estimate"}
     assert customers["source"] == {
-        "kind": "postgresql", "url": pg_shop.url(), "table": "public.customers",
+        "kind": "postgresql",
+        "url": pg_shop.url(),
+        "table": "public.customers",
         "reader": {"schema": "public", "name": "customers"},
-    }  # fmt: skip
+    }
     assert tables["big"]["source"]["view"] is True
 
 

@@ -155,9 +155,14 @@ def refined() -> dict[str, Any]:
     more = {"column_name": "company_id", "relevance_reason": ""}
     return seed_task(
         refine={"refined_schema": {"company_financials": {"relevant_columns": [reason, more]}}},
-        prune={"kept": {"company_financials": ["company_id", "revenue", "year"], "company_profile": ["company_name"]}},
+        prune={
+            "kept": {
+                "company_financials": ["company_id", "revenue", "year"],
+                "company_profile": ["company_name"],
+            }
+        },
         vote={"skipped_tables": ["company_profile", "employee_attendance"], "vote_tally": {}},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,10 +296,20 @@ def hostile_table(name: str) -> dict[str, Any]:
         warnings=[name],
         primary_key=[name],
         foreign_keys=[{"columns": [name], "ref_table": name, "ref_columns": [name]}],
-        columns=[{"name": name, "type": name, "nullable": False, "comment": name, "examples": [name],
-                  "fields": [{"name": f"{name}.x", "type": name, "examples": [name], "description": name}]}],
+        columns=[
+            {
+                "name": name,
+                "type": name,
+                "nullable": False,
+                "comment": name,
+                "examples": [name],
+                "fields": [
+                    {"name": f"{name}.x", "type": name, "examples": [name], "description": name}
+                ],
+            }
+        ],
         sample=[{name: name}],
-    )  # fmt: skip
+    )
 
 
 def hostile_catalog(name: str) -> dict[str, Any]:

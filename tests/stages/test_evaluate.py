@@ -25,8 +25,15 @@ def opening(letter: str, tables: int = 3) -> list[dict[str, Any]]:
     ]
     for n in range(tables):
         columns = [{"name": "id", "type": "BIGINT"}, {"name": f"c{n}", "type": "VARCHAR"}]
-        made.append({"kind": "table", "catalog": catalog(letter), "name": f"t{n}", "describe_key": f"t{n}.csv",
-                     "columns": columns})  # fmt: skip
+        made.append(
+            {
+                "kind": "table",
+                "catalog": catalog(letter),
+                "name": f"t{n}",
+                "describe_key": f"t{n}.csv",
+                "columns": columns,
+            }
+        )
     return made
 
 

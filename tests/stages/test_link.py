@@ -273,8 +273,11 @@ def test_the_model_adds_raises_and_lowers_but_never_removes() -> None:
     before, after = by_name(plain), by_name(made)
     assert kept(made) == kept(plain) | {"machine_5", "singer"}
     assert after["machine_5"]["evidence"][0] == {
-        "type": "model", "words": [], "weight": 1.0, "note": "uses machine_5",
-    }  # fmt: skip
+        "type": "model",
+        "words": [],
+        "weight": 1.0,
+        "note": "uses machine_5",
+    }
     assert after["singer"]["score"] >= before["singer"]["score"]
     assert after["concert"]["score"] < before["concert"]["score"]
     scores = [entry["score"] for entry in made["tables"]]

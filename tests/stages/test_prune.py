@@ -20,8 +20,12 @@ from tests.helpers.linking_tables import sessions, table
 from tests.helpers.llm_server import LlmServer, Say, faulty
 from tests.helpers.tools import run
 
-PLAN = {"logical_plan": "1. Filter sessions to 2017.\n2. Aggregate revenue by source.", "drafts": [],
-        "error": "", "meta": {"of": "sha256:" + "0" * 64}}  # fmt: skip
+PLAN = {
+    "logical_plan": "1. Filter sessions to 2017.\n2. Aggregate revenue by source.",
+    "drafts": [],
+    "error": "",
+    "meta": {"of": "sha256:" + "0" * 64},
+}
 QUESTION = "Which traffic source had the highest revenue in 2017?"
 NO = {"obviously_irrelevant_tables": [], "obviously_irrelevant_columns": []}
 YES = {"relevant_tables": [], "relevant_columns": []}
@@ -106,8 +110,10 @@ def test_the_seeds_batch_of_sessions():
         "ga_sessions_2017": ["date", "totals", "trafficSource"],
         "ga_sessions_2018": ["date", "totals", "trafficSource", "socialEngagement"],
     }
-    assert made["deleted"] == {"tables": ["ga_sessions_2016", "unrelated_table"],
-                               "columns": {"ga_sessions_2017": ["socialEngagement"]}}  # fmt: skip
+    assert made["deleted"] == {
+        "tables": ["ga_sessions_2016", "unrelated_table"],
+        "columns": {"ga_sessions_2017": ["socialEngagement"]},
+    }
     assert made["groups"] == {"ga_sessions_2017": ["ga_sessions_2017", "ga_sessions_2018"]}
     assert (made["n_tables"], made["n_columns"]) == (4, 20)
     assert (made["n_kept_tables"], made["n_kept_columns"]) == (2, 11)
@@ -134,8 +140,9 @@ def test_two_samples_of_each_side_all_at_once():
 
 def test_prompts_begin_alike_and_end_with_the_job():
     tables = [table(f"t_{n}", *(f"column_{n}_{i}" for i in range(20))) for n in range(30)]
-    made, requests = ask(sides(NO), tables, of=task(evidence="revenue is x 10^6"),
-                         min_tokens=1500, max_tokens=2500)  # fmt: skip
+    made, requests = ask(
+        sides(NO), tables, of=task(evidence="revenue is x 10^6"), min_tokens=1500, max_tokens=2500
+    )
     assert made["batches"] > 2
     systems = {body["messages"][0]["content"] for body in requests}
     heads = {body["messages"][1]["content"].partition("## tables of")[0] for body in requests}
@@ -226,9 +233,15 @@ def test_contested_votes_are_listed():
     negative = no(["unrelated_table"], ga_sessions_2016=["socialEngagementType"])
     made, _ = ask(sides(negative, yes(["unrelated_table"])), sessions())
     assert made["votes"] == [
-        {"table": "ga_sessions_2016", "column": "socialEngagementType", "irrelevant": 2, "relevant": 0, "kept": "name"},
+        {
+            "table": "ga_sessions_2016",
+            "column": "socialEngagementType",
+            "irrelevant": 2,
+            "relevant": 0,
+            "kept": "name",
+        },
         {"table": "unrelated_table", "irrelevant": 2, "relevant": 2, "kept": "relevant"},
-    ]  # fmt: skip
+    ]
 
 
 def test_deleting_everything_is_refused():
@@ -341,11 +354,18 @@ def test_hostile_names_stay_data():
 
 def test_builtin_lets_go_of_what_has_no_evidence():
     tables = [
-        table("sessions", "session_id", "traffic_source", "revenue:DOUBLE", "day:DATE", primary_key=["session_id"]),
+        table(
+            "sessions",
+            "session_id",
+            "traffic_source",
+            "revenue:DOUBLE",
+            "day:DATE",
+            primary_key=["session_id"],
+        ),
         table("visits", "session_id", "page"),  # it joins what is needed
         table("kennels", "bark", "bowl", "leash"),
         table("doc_rules", "rule", always_keep=True),
-    ]  # fmt: skip
+    ]
     made = asyncio.run(prune(task(), tables))
     check({**made, "meta": {**made["meta"], "of": "sha256:" + "0" * 64}}, "prune")
     assert {"traffic_source", "revenue", "session_id"} <= set(made["kept"]["sessions"])
@@ -404,9 +424,12 @@ def test_a_catalog_of_90_000_columns_has_no_prompt_over_the_limit():
     rng = random.Random(1)
     words = ["order", "item", "price", "day", "city", "region", "status", "tax", "bill", "stock"]
     tables = [
-        table(f"{rng.choice(words)}_{n}", *(f"{rng.choice(words)}_{rng.choice(words)}_{i}" for i in range(36)))
+        table(
+            f"{rng.choice(words)}_{n}",
+            *(f"{rng.choice(words)}_{rng.choice(words)}_{i}" for i in range(36)),
+        )
         for n in range(2500)
-    ]  # fmt: skip
+    ]
     made, requests = ask(sides(NO), tables)
     assert len(requests) == 4 * made["batches"]
     texts = {said(body) for body in requests}

@@ -29,8 +29,10 @@ CHOSEN = {"sales": ["amount", "region_id"], "employee": ["full_name"]}
 
 
 def judged(name: str, relevant: bool, *columns: str, **more: Any) -> dict[str, Any]:
-    named = [{"column_name": c, "relevance_reason": f"why {c}", "observations": f"saw {c}"}
-             for c in columns]  # fmt: skip
+    named = [
+        {"column_name": c, "relevance_reason": f"why {c}", "observations": f"saw {c}"}
+        for c in columns
+    ]
     return {"table_full_name": name, "relevant": relevant, "relevant_columns": named,
             "table_summary": f"about {name}", "exploration_log": [], **more}  # fmt: skip
 
@@ -275,8 +277,11 @@ def test_names_are_resolved_and_unknown_ones_reported() -> None:
 def test_the_guard_adds_equal_names_after_each_round() -> None:
     found = Asked(chain.Script(first=CHOSEN), asked(SALES), SALES)
     entry = found.made["refined_schema"]["region_manager"]["relevant_columns"][0]
-    assert entry == {"column_name": "region_id", "relevance_reason": SAME_NAME.reason,
-                     "observations": SAME_NAME.observations}  # fmt: skip
+    assert entry == {
+        "column_name": "region_id",
+        "relevance_reason": SAME_NAME.reason,
+        "observations": SAME_NAME.observations,
+    }
     assert found.made["rounds"][0]["added"]["region_manager"] == ["region_id"]
     assert "region_manager: region_id" in found.first(1)
 
@@ -321,8 +326,9 @@ BAD = Say(status=400, text="no")
 def test_a_failed_call_keeps_all_that_it_was_about(
     live: Data, broken: set[tuple[int, int]]
 ) -> None:
-    script = chain.Script(first=CHOSEN, second={"region_manager": ["employee_id"]},
-                          queries=["SELECT 1 AS n"])  # fmt: skip
+    script = chain.Script(
+        first=CHOSEN, second={"region_manager": ["employee_id"]}, queries=["SELECT 1 AS n"]
+    )
 
     def answer(request: dict[str, Any], n: int) -> Any:
         place = int(name_of(request)[-1]), len(request["messages"])
@@ -340,8 +346,10 @@ def test_a_failed_call_keeps_all_that_it_was_about(
 def test_reasons_of_what_a_failure_keeps_are_those_of_exploring() -> None:
     marks = {"sales": judged("sales", True, "amount")}
     found = Asked(lambda r, n: BAD, asked(SALES, marks=marks), SALES).made
-    reasons = {c["column_name"]: c["relevance_reason"]
-               for c in found["refined_schema"]["sales"]["relevant_columns"]}  # fmt: skip
+    reasons = {
+        c["column_name"]: c["relevance_reason"]
+        for c in found["refined_schema"]["sales"]["relevant_columns"]
+    }
     assert reasons["amount"] == "why amount"
     assert "failed" in reasons["sold_on"]
 
@@ -357,8 +365,11 @@ def test_where_an_earlier_stage_failed_marks_stay_and_no_path_is_declined() -> N
 
 
 def test_a_choice_of_nothing_leaves_what_is_marked_relevant() -> None:
-    marks = {"sales": judged("sales", True, "amount"), "employee": judged("employee", False),
-             "region_manager": judged("region_manager", False)}  # fmt: skip
+    marks = {
+        "sales": judged("sales", True, "amount"),
+        "employee": judged("employee", False),
+        "region_manager": judged("region_manager", False),
+    }
     found = Asked(chain.Script(), asked(SALES, marks=marks), SALES).made
     assert names(found) == {"sales": ["amount"]}
     assert any("chose nothing" in note for note in found["notes"])
@@ -370,8 +381,12 @@ def test_a_choice_of_nothing_leaves_what_is_marked_relevant() -> None:
 
 
 def wide(n: int, columns: int) -> list[Any]:
-    return [table(f"area_{chr(97 + at // 26)}{chr(97 + at % 26)}", *(f"c{at}_{c}" for c in range(columns)))
-            for at in range(n)]  # fmt: skip
+    return [
+        table(
+            f"area_{chr(97 + at // 26)}{chr(97 + at % 26)}", *(f"c{at}_{c}" for c in range(columns))
+        )
+        for at in range(n)
+    ]
 
 
 def prompt_tokens(request: dict[str, Any]) -> int:
@@ -383,8 +398,12 @@ def prompt_tokens(request: dict[str, Any]) -> int:
 def test_over_the_budget_irrelevant_tables_show_names_only() -> None:
     tables = wide(20, 10)
     marks = {t["name"]: judged(t["name"], False) for t in tables[1:]}
-    found = Asked(chain.Script(first={"area_aa": ["c0_1"]}), asked(tables, marks=marks), tables,
-                  max_tokens=2800)  # fmt: skip
+    found = Asked(
+        chain.Script(first={"area_aa": ["c0_1"]}),
+        asked(tables, marks=marks),
+        tables,
+        max_tokens=2800,
+    )
     said = found.first(0)
     assert "- c0_1 BIGINT" in said
     assert "- c5_1 BIGINT" not in said
@@ -425,8 +444,11 @@ def test_the_order_of_tables_changes_nothing() -> None:
 
 
 def test_builtin_takes_the_marks_and_joins_them_up() -> None:
-    marks = {"sales": judged("sales", True, "amount"), "employee": judged("employee", True, "full_name"),
-             "region_manager": judged("region_manager", False)}  # fmt: skip
+    marks = {
+        "sales": judged("sales", True, "amount"),
+        "employee": judged("employee", True, "full_name"),
+        "region_manager": judged("region_manager", False),
+    }
     task = asked(SALES, marks=marks)
     task["explore"]["meta"] = {"model": "some/model"}
     found = Asked(None, task, SALES).made
@@ -452,8 +474,11 @@ def spare(n: int) -> list[Any]:
 
 def test_builtin_narrows_marks_of_its_own_but_no_names_and_nothing_after_a_failure() -> None:
     tables = [*SALES, *spare(12)]
-    marks = {"sales": judged("sales", True, "amount"), "employee": judged("employee", True, "full_name"),
-             "depot_a": judged("depot_a", True, "shelf")}  # fmt: skip
+    marks = {
+        "sales": judged("sales", True, "amount"),
+        "employee": judged("employee", True, "full_name"),
+        "depot_a": judged("depot_a", True, "shelf"),
+    }
     marks |= {t["name"]: judged(t["name"], False) for t in tables if t["name"] not in marks}
     task = asked(tables, marks=marks)
     found = Asked(None, task, tables).made
@@ -467,8 +492,15 @@ def test_builtin_narrows_marks_of_its_own_but_no_names_and_nothing_after_a_failu
 def test_builtin_follows_the_link_section() -> None:
     tables = [*SALES, *spare(3)]
     sure = [{"type": "rule", "words": ["x"], "weight": 1.0}]
-    entries = [{"name": t["name"], "score": 0.5, "keep": t["name"] != "employee",
-                "evidence": sure if t["name"] == "depot_b" else []} for t in tables]  # fmt: skip
+    entries = [
+        {
+            "name": t["name"],
+            "score": 0.5,
+            "keep": t["name"] != "employee",
+            "evidence": sure if t["name"] == "depot_b" else [],
+        }
+        for t in tables
+    ]
     task = asked(tables, link={"tables": entries, "columns": []})
     found = Asked(None, task, tables).made
     assert "depot_b" in found["refined_schema"]
@@ -497,8 +529,16 @@ def test_instructions_in_both_languages(lang: str) -> None:
 def test_what_the_section_was_made_from() -> None:
     task = asked(SALES)
     assert Asked(None, task, SALES).made["meta"]["from"] == [
-        "question", "evidence", "knowledge", "video", "tables", "prune", "summarize", "explore", "plan"
-    ]  # fmt: skip
+        "question",
+        "evidence",
+        "knowledge",
+        "video",
+        "tables",
+        "prune",
+        "summarize",
+        "explore",
+        "plan",
+    ]
     del task["plan"]
     assert "plan" not in Asked(None, task, SALES).made["meta"]["from"]
 

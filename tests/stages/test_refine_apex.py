@@ -77,18 +77,25 @@ def test_two_tables_of_one_original_name_stand_by_their_describe_keys() -> None:
         {**table("plain", "x"), "describe_key": "plain.csv"},
     ]  # fmt: skip
     assert original_names(tables) == {  # type: ignore[arg-type]
-        "a__orders": "a.db::orders", "b__orders": "b.db::orders", "plain": "plain",
-    }  # fmt: skip
+        "a__orders": "a.db::orders",
+        "b__orders": "b.db::orders",
+        "plain": "plain",
+    }
 
 
 def lines(folder: Path) -> bytes:
     """Two tasks on one catalog, both explored."""
     catalog, tables, task = ga360.scanned(ga360.write(folder))
     judged = {
-        name: {"table_full_name": name, "relevant": name.endswith("2017"), "relevant_columns": [],
-               "table_summary": "", "exploration_log": []}
+        name: {
+            "table_full_name": name,
+            "relevant": name.endswith("2017"),
+            "relevant_columns": [],
+            "table_summary": "",
+            "exploration_log": [],
+        }
         for name in ga360.SESSIONS
-    }  # fmt: skip
+    }
     made: Any = ga360.with_sections(task)
     explore = {"table_judgments": judged, "error": ""}
     tasks = [{**made, "task_id": name, "explore": explore} for name in ("one", "two")]
@@ -116,9 +123,15 @@ def test_a_task_that_passes_through_with_its_schema_is_in_the_file(tmp_path: Pat
 def test_a_dry_run_counts_two_calls_a_task_and_writes_no_file(tmp_path: Path) -> None:
     target = tmp_path / "apex.json"
     done = run(
-        "refine", "--apex", str(target), "--model", "openai/test", "--dry-run",
-        stdin=lines(tmp_path / "task"), env={"XDG_CACHE_HOME": str(tmp_path)},
-    )  # fmt: skip
+        "refine",
+        "--apex",
+        str(target),
+        "--model",
+        "openai/test",
+        "--dry-run",
+        stdin=lines(tmp_path / "task"),
+        env={"XDG_CACHE_HOME": str(tmp_path)},
+    )
     assert done.status == 0, done.err
     assert b"2 tasks would ask openai/test 4 times" in done.out
     assert not target.exists()
@@ -126,8 +139,11 @@ def test_a_dry_run_counts_two_calls_a_task_and_writes_no_file(tmp_path: Path) ->
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     done = run(
-        "refine", "--apex", str(tmp_path / "no" / "apex.json"),
-        stdin=lines(tmp_path / "task"), env={"XDG_CACHE_HOME": str(tmp_path)},
-    )  # fmt: skip
+        "refine",
+        "--apex",
+        str(tmp_path / "no" / "apex.json"),
+        stdin=lines(tmp_path / "task"),
+        env={"XDG_CACHE_HOME": str(tmp_path)},
+    )
     assert done.status == 1
     assert "no such folder" in done.err

@@ -27,8 +27,14 @@ def solve(place, edit=None):
     path = place / "task" / "workdir" / "solver.py"
     if edit:
         path.write_text(path.read_text().replace("result = None", f"result = {edit}"))
-    return subprocess.run([sys.executable, "-W", "error", str(path)], capture_output=True, cwd="/", check=False,
-                          env={"WINNOW_CACHE": str(place / "cache"), "PATH": ""}, timeout=60)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        capture_output=True,
+        cwd="/",
+        check=False,
+        env={"WINNOW_CACHE": str(place / "cache"), "PATH": ""},
+        timeout=60,
+    )
 
 
 def test_unedited_it_runs_and_writes_nothing(task):
@@ -106,8 +112,13 @@ def test_an_edited_solver_is_left_alone(task):
 def test_elsewhere_and_from_a_folder(task):
     done = winnow(task, "scaffold", "task", "-o", "out")
     assert done.stdout == b"out/solver.py\n", done.stderr
-    ran = subprocess.run([sys.executable, str(task / "out" / "solver.py")], capture_output=True, check=False,
-                         env={"WINNOW_CACHE": str(task / "cache")}, timeout=60)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, str(task / "out" / "solver.py")],
+        capture_output=True,
+        check=False,
+        env={"WINNOW_CACHE": str(task / "cache")},
+        timeout=60,
+    )
     assert ran.returncode == 0, ran.stderr
     assert b"could not" not in ran.stderr
 

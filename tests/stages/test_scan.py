@@ -495,8 +495,12 @@ def test_what_winnow_writes_is_no_data(tmp_path: Path) -> None:
         out.write(b" " * 9)
         done = subprocess.run(
             [sys.executable, "-m", "stages", "scan", "."],
-            stdout=out, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment(), check=False,
-        )  # fmt: skip
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            cwd=tmp_path,
+            env=environment(),
+            check=False,
+        )
     assert done.returncode == 0
     assert b"out" not in (tmp_path / "out.json").read_bytes()
 

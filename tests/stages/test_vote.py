@@ -93,10 +93,14 @@ def task(**more: Any) -> Task:
 
 def reply(votes: Mapping[str, bool] | Sequence[tuple[str, bool]]) -> Say:
     pairs = votes.items() if isinstance(votes, Mapping) else votes
-    return Say(data={"verdicts": [
-        {"table_name": name, "reason": REASONS.get(name, "r"), "relevant": relevant}
-        for name, relevant in pairs
-    ]})  # fmt: skip
+    return Say(
+        data={
+            "verdicts": [
+                {"table_name": name, "reason": REASONS.get(name, "r"), "relevant": relevant}
+                for name, relevant in pairs
+            ]
+        }
+    )
 
 
 ALL = reply(dict.fromkeys(NAMES, True))
@@ -112,9 +116,15 @@ async def _vote(
     from stages.core.model import Client, ModelOptions
 
     client = Client(
-        ModelOptions("openai/test", base_url=url, retries=retries, circuit=10_000, cache=cache,
-                     offline=offline)
-    )  # fmt: skip
+        ModelOptions(
+            "openai/test",
+            base_url=url,
+            retries=retries,
+            circuit=10_000,
+            cache=cache,
+            offline=offline,
+        )
+    )
     try:
         made = await vote(model=client.for_task("task_15", "vote"), **options)
     finally:
@@ -147,8 +157,11 @@ def ballots(*rounds: Say) -> Callable[[dict[str, Any], int], Say]:
 
 def test_the_example_of_the_seed_byte_for_byte() -> None:
     def answer(request: dict[str, Any], n: int) -> Say:
-        votes = {"company_financials": True, "company_profile": n != 2,
-                 "employee_attendance": n == 3}  # fmt: skip
+        votes = {
+            "company_financials": True,
+            "company_profile": n != 2,
+            "employee_attendance": n == 3,
+        }
         said = reply(votes).data
         for verdict in said["verdicts"]:  # the minority gives other reasons
             usual = verdict["table_name"] != "employee_attendance"
@@ -498,12 +511,15 @@ def test_builtin_goes_by_the_link_section() -> None:
     section = link(("company_profile", True, ["企业"]), ("company_financials", False, ["收入"]))
     made = run_builtin(TABLES, link=section)
     assert made["vote_tally"] == {
-        "company_financials": "0/1", "company_profile": "1/1", "employee_attendance": "0/1",
-    }  # fmt: skip
+        "company_financials": "0/1",
+        "company_profile": "1/1",
+        "employee_attendance": "0/1",
+    }
     assert made["relevant_tables"] == ["company_profile", "doc_company_rules"]
     assert made["skipped_describe_keys"] == [
-        "context/csv/company_financials.csv", "context/db/hr.db::employee_attendance",
-    ]  # fmt: skip
+        "context/csv/company_financials.csv",
+        "context/db/hr.db::employee_attendance",
+    ]
     assert (made["n_rounds_ok"], made["error"]) == (1, "")
     assert "企业" in made["reasons"]["company_profile"]
     assert all(made["reasons"].values())

@@ -80,9 +80,12 @@ def main() -> int:
         for wire in WIRES if args.wire == "both" else [args.wire]:
             with tempfile.TemporaryDirectory() as folder:
                 options = ModelOptions(
-                    WIRES[wire], url, concurrency=args.concurrency,
-                    cache=Path(folder), log=Path(folder, "calls.jsonl"),
-                )  # fmt: skip
+                    WIRES[wire],
+                    url,
+                    concurrency=args.concurrency,
+                    cache=Path(folder),
+                    log=Path(folder, "calls.jsonl"),
+                )
                 wall, cpu = asyncio.run(measure(options, args.tasks, args.rounds))
             share = ideal / wall
             print(

@@ -119,8 +119,12 @@ def winnow(argv: Sequence[str], stdin: bytes = b"") -> bytes:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("WINNOW_", "OPENAI_"))}
     done = subprocess.run(
         [sys.executable, "-m", "stages", *argv],
-        input=stdin, capture_output=True, cwd=ROOT, env={**kept, "PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**kept, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
     print("\n".join(f"    {line}" for line in done.stderr.decode().splitlines()))
     if done.returncode > 1:
         raise SystemExit(f"winnow {argv[0]} ended with {done.returncode}")

@@ -86,9 +86,13 @@ def _sources(
         name.set("this", fold(name.this))
         name.set("quoted", True)
     query = qualify(
-        query, dialect=dialect, schema=MappingSchema(schema, normalize=False), quote_identifiers=False,
-        validate_qualify_columns=False, identify=True,
-    )  # fmt: skip
+        query,
+        dialect=dialect,
+        schema=MappingSchema(schema, normalize=False),
+        quote_identifiers=False,
+        validate_qualify_columns=False,
+        identify=True,
+    )
     scope = build_scope(query)
     if scope is None or any(item.is_star for item in query.selects):
         raise ValueError("a star that cannot be expanded")

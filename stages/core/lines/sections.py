@@ -43,8 +43,14 @@ def sound(task: Task, place: str) -> tuple[Task, list[LineError]]:
             if schema.is_section(name):
                 _check(value, name, where)
             if isinstance(value, Mapping) and "meta" in value:
-                schema.check(value["meta"], "meta", place=where, within=f"{name}.meta", strict=False,
-                             hint="it is left out of account")  # fmt: skip
+                schema.check(
+                    value["meta"],
+                    "meta",
+                    place=where,
+                    within=f"{name}.meta",
+                    strict=False,
+                    hint="it is left out of account",
+                )
         except LineError as error:
             errors.append(error)
             del record[name]

@@ -54,8 +54,11 @@ class ReplyNames:
         """
         if table not in self._columns:
             self._columns[table] = ColumnNames(self._tables[table])
-            names = [name for c in self._tables[table]["columns"]
-                     for name in (c["name"], *(f["name"] for f in c.get("fields", [])))]  # fmt: skip
+            names = [
+                name
+                for c in self._tables[table]["columns"]
+                for name in (c["name"], *(f["name"] for f in c.get("fields", [])))
+            ]
             self._cut_columns[table] = _cut_names(names)
         names_of = self._columns[table]
         for name in _spellings(said):

@@ -60,8 +60,10 @@ class CacheEntry:
     def exported(self) -> bytes:
         """One line for an exported file, under the key that it has without a URL."""
         line = {
-            "key": key_of(self.request, None), "request": self.request, "reply": self.reply,
-        }  # fmt: skip
+            "key": key_of(self.request, None),
+            "request": self.request,
+            "reply": self.reply,
+        }
         return orjson.dumps(line, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -109,8 +111,11 @@ class Cache:
         try:
             self._db = self._opened(folder)
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(f"the cache cannot be used: {error}", place=str(self.path),
-                             hint="move it away, or use --cache DIR or --no-cache") from None  # fmt: skip
+            raise UsageError(
+                f"the cache cannot be used: {error}",
+                place=str(self.path),
+                hint="move it away, or use --cache DIR or --no-cache",
+            ) from None
 
     def _opened(self, folder: Path) -> sqlite3.Connection:
         if self.path.is_file() and not os.access(folder, os.W_OK):
@@ -195,11 +200,17 @@ class Cache:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise DataError(f"the cache cannot be changed: {error}", place=str(self.path),
-                            hint="check its permissions, and make room") from None  # fmt: skip
+            raise DataError(
+                f"the cache cannot be changed: {error}",
+                place=str(self.path),
+                hint="check its permissions, and make room",
+            ) from None
         except (sqlite3.Error, orjson.JSONDecodeError) as error:
-            raise DataError(f"the cache is damaged: {error}", place=str(self.path),
-                            hint="delete the file; replies are asked again") from None  # fmt: skip
+            raise DataError(
+                f"the cache is damaged: {error}",
+                place=str(self.path),
+                hint="delete the file; replies are asked again",
+            ) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -241,8 +252,11 @@ class Exported:
         except (orjson.JSONDecodeError, TypeError, KeyError):
             reply = None
         if reply is None:
-            raise DataError("no entry of an exported cache", place=place,
-                            hint="`winnow cache export` writes such files")  # fmt: skip
+            raise DataError(
+                "no entry of an exported cache",
+                place=place,
+                hint="`winnow cache export` writes such files",
+            )
         self._replies.setdefault(entry.key, reply)
         self._entries.setdefault(entry.key, entry)
 

@@ -122,8 +122,11 @@ class Client(BaseClient):
         if self.options.offline:
             self.missing.append(asking.key)
             self._sender.note(asking, 0, "missing", 0.0)
-            raise NotCached(f"no kept reply to request {asking.key}", place=self.options.model,
-                            hint="run once without --offline")  # fmt: skip
+            raise NotCached(
+                f"no kept reply to request {asking.key}",
+                place=self.options.model,
+                hint="run once without --offline",
+            )
         async with self._turns.of(asking.key):
             found = self._found(store, request, asking)
             if found is not None:
@@ -153,9 +156,13 @@ class Client(BaseClient):
             if self._settled is None:
                 self._settled = Capabilities(self._sender.wire.modes[0])
             talk = Conversation(
-                self._sender, self.options, self._settled, request, asking,
+                self._sender,
+                self.options,
+                self._settled,
+                request,
+                asking,
                 check=lambda: self._check(request, asking),
-            )  # fmt: skip
+            )
             return self._priced(await talk.reply())
 
     def _check(self, request: Request, asking: Asking) -> None:

@@ -137,8 +137,11 @@ class Conversation:
             found = self._read(sent)
         if sent.answer.finish == "length" and found[2]:
             self._note(sent, "cut")
-            raise ReplyCut("the reply was cut at its length limit", place=self.options.model,
-                           hint="raise it with --option max_tokens=N")  # fmt: skip
+            raise ReplyCut(
+                "the reply was cut at its length limit",
+                place=self.options.model,
+                hint="raise it with --option max_tokens=N",
+            )
         if sent.answer.finish == "content_filter" and found[2]:
             self._note(sent, "filtered")
             raise ReplyFiltered(

@@ -142,8 +142,10 @@ def _placeheld(request: Request) -> Reply:
         data = placeholder(request.schema)
         problem = checker(request.schema)(data)
         if problem:
-            raise NotSent(f"nothing was sent, and no placeholder fits the schema {request.name}",
-                          hint="later calls of the task are not counted")  # fmt: skip
+            raise NotSent(
+                f"nothing was sent, and no placeholder fits the schema {request.name}",
+                hint="later calls of the task are not counted",
+            )
     return Reply(data, "", 0, 0, None, cached=False, calls=1)
 
 

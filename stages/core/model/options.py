@@ -166,15 +166,19 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
         UsageError: Values that contradict each other, or cannot be.
     """
     if values.get("offline") and values.get("no_cache"):
-        raise UsageError("--offline answers from the cache, and --no-cache switches it off",
-                         hint="leave one of them out")  # fmt: skip
+        raise UsageError(
+            "--offline answers from the cache, and --no-cache switches it off",
+            hint="leave one of them out",
+        )
     cache, model = values.get("cache"), values["model"]
     base_url = values.get("base_url") or _openai_url(model)
     if not model.strip():
         raise UsageError("--model is empty", hint="name a model, or builtin")
     if base_url and not _is_address(base_url):
-        raise UsageError("--base-url (or OPENAI_BASE_URL) is no http or https address",
-                         hint="as in http://127.0.0.1:8000/v1")  # fmt: skip
+        raise UsageError(
+            "--base-url (or OPENAI_BASE_URL) is no http or https address",
+            hint="as in http://127.0.0.1:8000/v1",
+        )
     return ModelOptions(
         # A bare name at a URL can only be what that server calls so.
         model=f"openai/{model}" if base_url and "/" not in model else model,

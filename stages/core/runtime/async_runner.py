@@ -195,7 +195,9 @@ def _say_missing(keys: Sequence[str], model: str) -> None:
     if keys:
         more = f" and {len(set(keys)) - 1:,} more" if len(set(keys)) > 1 else ""
         hint = "run once without --offline; --log FILE names every one"
-        diagnostics.error(NotCached(f"no kept reply to request {keys[0]}{more}", place=model, hint=hint))  # fmt: skip
+        diagnostics.error(
+            NotCached(f"no kept reply to request {keys[0]}{more}", place=model, hint=hint)
+        )
 
 
 def _report(line: str, out: Output, *, to_stdout: bool) -> None:

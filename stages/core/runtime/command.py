@@ -114,9 +114,13 @@ def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> 
         click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
         return
     plan = Plan(
-        stage, options, _ids(common["tasks"]), common["retry_failed"],
-        unnamed=_is_default("model"), stale_ok=common["stale"],
-    )  # fmt: skip
+        stage,
+        options,
+        _ids(common["tasks"]),
+        common["retry_failed"],
+        unnamed=_is_default("model"),
+        stale_ok=common["stale"],
+    )
     with _output(stage, common) as out, _data(plan, common):
         if stage.asks and common["model"] != "builtin":
             _with_model(plan, common, out)

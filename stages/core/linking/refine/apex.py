@@ -25,10 +25,8 @@ def apex(tasks: Sequence[Reported]) -> bytes:
     Of two tasks with one id the later stands.
     """
     found = {
-        one.task["task_id"]: _entry(one)
-        for one in tasks
-        if section(one.task, "refine") is not None
-    }  # fmt: skip
+        one.task["task_id"]: _entry(one) for one in tasks if section(one.task, "refine") is not None
+    }
     return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

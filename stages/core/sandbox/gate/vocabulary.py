@@ -48,9 +48,9 @@ _MADE = re.compile(
     r"_[a-z]{0,2}_?\d*|_row_number|t\d*|pos|col|key|value|element|x|e|l|k|v|i|generate_series"
 )
 """Aliases that writers make up."""
-_QUOTED = frozenset(kind for kind in TokenType if kind.name.endswith(("STRING", "STRING_START"))) | {
-    TokenType.IDENTIFIER
-}  # fmt: skip
+_QUOTED = frozenset(
+    kind for kind in TokenType if kind.name.endswith(("STRING", "STRING_START"))
+) | {TokenType.IDENTIFIER}
 TARGETS = ("duckdb", "mysql", "postgres")
 
 
