@@ -192,10 +192,12 @@ class _File(click.ParamType[Any]):
 
     name = "file"
 
-    def __init__(self, read: Callable[[Path], Any]) -> None:
+    def __init__(self, read: Callable[[Path], object]) -> None:
         self.read = read
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         """The file's content."""
         if not isinstance(value, str):
             return value

@@ -150,7 +150,7 @@ class _RefineTask:
             made.note(["an earlier stage failed in part, so the tables marked relevant stay"])
         return made
 
-    def section(self, made: Progress, meta: Mapping[str, Any]) -> Section:
+    def section(self, made: Progress, meta: Mapping[str, object]) -> Section:
         """The section: the choice joined up."""
         from stages.core.linking.refine.joining import join
 

@@ -282,7 +282,7 @@ def _secrets(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def _line(record: Mapping[str, object]) -> bytes:
     try:
         return dump(record)
     except orjson.JSONEncodeError as error:

@@ -138,7 +138,7 @@ class VoteAnswer:
     error: str = ""
 
 
-def _differing(**options: tuple[Any, Any]) -> dict[str, Any]:
+def _differing(**options: tuple[object, object]) -> dict[str, Any]:
     """``options`` with what is not at its default, or nothing; (value, default) by name."""
     given = {name: value for name, (value, default) in options.items() if value != default}
     return {"options": given} if given else {}

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import jinja2
@@ -35,7 +35,7 @@ class Template:
         """``sha256:`` and the hash of the file's text as UTF-8."""
         return _sha256(self.source)
 
-    def render(self, **values: Any) -> str:
+    def render(self, **values: object) -> str:
         """The text with the values in it, without white space at either end.
 
         Raises:

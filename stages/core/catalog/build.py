@@ -28,7 +28,7 @@ def key(schema: str, name: str) -> str:
 
 
 def placed(
-    schema: str, kind: str, raw: SourceTable, *, source: Mapping[str, Any] | None = None
+    schema: str, kind: str, raw: SourceTable, *, source: Mapping[str, object] | None = None
 ) -> Unnamed:
     """A table of a schema, ready for `built`.
 
@@ -160,7 +160,7 @@ def _table(
     return cast("Table", record)
 
 
-def _put(record: dict[str, Any], key: str, value: Any) -> None:
+def _put(record: dict[str, object], key: str, value: object) -> None:
     if value:
         record[key] = value
 

@@ -222,7 +222,7 @@ def asked(task: Task, known: Known) -> Iterator[Item]:
     yield _ordered(task, known.id)
 
 
-def _ordered(task: Mapping[str, Any], catalog: str) -> dict[str, Any]:
+def _ordered(task: Mapping[str, object], catalog: str) -> dict[str, Any]:
     """The task with its fields in the order of the schema; sections stay behind them."""
     order = ("task_id", "question", "difficulty", "evidence", "knowledge", "video")
     head = {"kind": "task", "catalog": catalog} | {key: task[key] for key in order if key in task}
@@ -277,7 +277,7 @@ class Directory:
 
 
 def many_tasks(
-    request: ScanRequest, questions: Iterable[dict[str, Any] | LineError]
+    request: ScanRequest, questions: Iterable[dict[str, object] | LineError]
 ) -> Iterator[Item]:
     """Scanned catalogs first; then every question, a schema's catalog before its first one."""
     directory = Directory(request)
@@ -293,7 +293,9 @@ def many_tasks(
         yield Note(f"{unused} schema files that no question is asked of are left out")
 
 
-def _each(questions: Iterable[dict[str, Any] | LineError], directory: Directory) -> Iterator[Item]:
+def _each(
+    questions: Iterable[dict[str, object] | LineError], directory: Directory
+) -> Iterator[Item]:
     for question in questions:
         if isinstance(question, LineError):
             yield question

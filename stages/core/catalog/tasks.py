@@ -90,7 +90,7 @@ def _task_record(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     return record, ()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A task id may be written as a number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
@@ -195,7 +195,7 @@ def _no_json(error: orjson.JSONDecodeError, place: str) -> LineError:
     )
 
 
-def _elements(value: Any, place: str, name: str) -> Iterator[tuple[Any, str]]:
+def _elements(value: object, place: str, name: str) -> Iterator[tuple[Any, str]]:
     """The elements of an array, or of the only array in an object that asks nothing itself."""
     if isinstance(value, dict) and not any(key in value for key in KEYS["question"]):
         arrays = [item for item in value.values() if isinstance(item, list)]
@@ -206,7 +206,7 @@ def _elements(value: Any, place: str, name: str) -> Iterator[tuple[Any, str]]:
         yield value, place
 
 
-def _question(value: Any, number: int) -> Any:
+def _question(value: object, number: int) -> Any:
     """The question under the keys of the schema."""
     if not isinstance(value, dict):
         return value
@@ -219,12 +219,12 @@ def _question(value: Any, number: int) -> Any:
     return record
 
 
-def task_from(question: Mapping[str, Any], texts: Mapping[str, str]) -> Task:
+def task_from(question: Mapping[str, object], texts: Mapping[str, str]) -> Task:
     """The task line of one question, without its catalog."""
     return _task(str(question["id"]), question, texts)
 
 
-def _task(task_id: str, record: Mapping[str, Any], texts: Mapping[str, str]) -> Task:
+def _task(task_id: str, record: Mapping[str, object], texts: Mapping[str, str]) -> Task:
     fields = {key: value for key in COPIED if isinstance(value := record.get(key), str) and value}
     return cast("Task", {"kind": "task", "task_id": task_id, **fields, **texts})
 

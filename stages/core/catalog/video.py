@@ -46,7 +46,7 @@ class Node:
     items: list[Node | str] = field(default_factory=list)
 
 
-def text_of(layout: Any) -> str:
+def text_of(layout: object) -> str:
     """The words of a layout, one screen line a line, table rows with `` | `` between cells.
 
     Args:
@@ -68,7 +68,7 @@ def text_of(layout: Any) -> str:
     return "\n".join(line for line in _lines(root) if line.strip())
 
 
-def _from_json(value: Any, depth: int) -> Node | str:
+def _from_json(value: object, depth: int) -> Node | str:
     if not isinstance(value, list):
         return "" if isinstance(value, dict) or value is None else str(value)
     tagged = bool(value) and isinstance(value[0], str) and depth < DEEPEST
@@ -234,7 +234,7 @@ def _from_input(path: Path) -> str:
     return interleave(record)
 
 
-def interleave(record: dict[str, Any]) -> str:
+def interleave(record: dict[str, object]) -> str:
     """Screen and speech of one ``video_input.json`` record, in the order of time.
 
     Each screen stands before what is said until the next one. The timeline gives the order by
@@ -259,7 +259,7 @@ def interleave(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _screens(record: dict[str, Any]) -> Iterator[Moment]:
+def _screens(record: dict[str, object]) -> Iterator[Moment]:
     """Frames of the timeline, else of ``frames``; layouts that belong to no frame go last."""
     layouts = record.get("hiccup")
     layouts = layouts if isinstance(layouts, dict) else {}
@@ -286,7 +286,7 @@ def _screens(record: dict[str, Any]) -> Iterator[Moment]:
             yield Moment(SCREEN, place, end, end, end, text)
 
 
-def _speech(record: dict[str, Any], changes: Sequence[float]) -> Iterator[Moment]:
+def _speech(record: dict[str, object], changes: Sequence[float]) -> Iterator[Moment]:
     """Speech of the timeline, else the segments of the transcript, else its whole text.
 
     Args:
@@ -307,14 +307,14 @@ def _speech(record: dict[str, Any], changes: Sequence[float]) -> Iterator[Moment
                 yield Moment(SPEECH, place, start, end, at, text)
 
 
-def _whole(item: dict[str, Any]) -> tuple[str, float, float]:
+def _whole(item: dict[str, object]) -> tuple[str, float, float]:
     """Text, start and end of one piece of speech."""
     text = " ".join(str(item.get("text") or _joined(item.get("words"))).split())
     start = _first_time(item, "t_start", "start")
     return text, start, _first_time(item, "t_end", "end") or start
 
 
-def _parts(item: dict[str, Any], changes: Sequence[float]) -> Iterator[tuple[str, float, float]]:
+def _parts(item: dict[str, object], changes: Sequence[float]) -> Iterator[tuple[str, float, float]]:
     """The same, in parts where the screen changes between the middles of two words."""
     words = [word for word in _dicts(item.get("words")) if _is_time(word.get("start"))]
     screens = [
@@ -328,7 +328,7 @@ def _parts(item: dict[str, Any], changes: Sequence[float]) -> Iterator[tuple[str
 
 
 def _at_words(
-    whole: tuple[str, float, float], words: Sequence[dict[str, Any]]
+    whole: tuple[str, float, float], words: Sequence[dict[str, object]]
 ) -> tuple[str, float, float]:
     """The text from its first word to its last; as it is where the words have no times."""
     if not words:
@@ -337,25 +337,25 @@ def _at_words(
     return whole[0], start, max(_first_time(words[-1], "end"), start)
 
 
-def _middle(word: dict[str, Any]) -> float:
+def _middle(word: dict[str, object]) -> float:
     start = _first_time(word, "start")
     return (start + max(_first_time(word, "end"), start)) / 2
 
 
-def _joined(words: Any) -> str:
+def _joined(words: object) -> str:
     """Whisper's words carry their own spaces."""
     return "".join(str(word.get("word", "")) for word in _dicts(words))
 
 
-def _timeline(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+def _timeline(record: dict[str, object], kind: str) -> list[dict[str, Any]]:
     return [item for item in _dicts(record.get("timeline")) if item.get("type") == kind]
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
+def _dicts(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _first_time(item: dict[str, Any], *keys: str) -> float:
+def _first_time(item: dict[str, object], *keys: str) -> float:
     """Seconds under the first of the keys that holds a number; 0 where none does."""
     for key in keys:
         value = item.get(key)
@@ -364,7 +364,7 @@ def _first_time(item: dict[str, Any], *keys: str) -> float:
     return 0.0
 
 
-def _is_time(value: Any) -> TypeGuard[float]:
+def _is_time(value: object) -> TypeGuard[float]:
     """Whether it is a number, and not NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 

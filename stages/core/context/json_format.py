@@ -65,7 +65,7 @@ def table(page: Page, view: TableView) -> str:
     return _json(found)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -106,9 +105,9 @@ def _gold(raw: bytes, name: str, place: str) -> Gold:
     )
 
 
-def _strings(value: Any) -> bool:
+def _strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _pairs(value: Any) -> bool:
+def _pairs(value: object) -> bool:
     return isinstance(value, list) and all(_strings(item) and len(item) == 2 for item in value)

@@ -31,7 +31,7 @@ Shape = Mapping[str, Any]
 """Known keys of an object to the shape of the value: of its items for a list, empty for a text."""
 
 
-def tell(record: Mapping[str, Any], kind: str, place: str) -> None:
+def tell(record: Mapping[str, object], kind: str, place: str) -> None:
     """Warn of the keys of a line that were meant for us and that nothing reads.
 
     Args:
@@ -97,7 +97,7 @@ def _plain(key: str) -> str:
 
 
 def _strange(
-    record: Mapping[str, Any], shape: Shape, path: str, *, deep: bool
+    record: Mapping[str, object], shape: Shape, path: str, *, deep: bool
 ) -> Iterator[tuple[str, str]]:
     """Strange keys of an object and of what it holds; of lists only where ``deep``."""
     if not record.keys() <= shape.keys():

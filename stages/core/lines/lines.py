@@ -29,7 +29,7 @@ STRANGE = 100
 LAST_WINS = "keep one of the two, or let the last one stand with --last-wins"
 
 
-def dump(record: Mapping[str, Any]) -> bytes:
+def dump(record: Mapping[str, object]) -> bytes:
     """One line with its newline; keys stay in the order given."""
     return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 

@@ -58,7 +58,7 @@ def bundled(name: str) -> dict[str, Any]:
     return cast("dict[str, Any]", _inline(load(name)))
 
 
-def _inline(node: Any) -> Any:
+def _inline(node: object) -> Any:
     if isinstance(node, list):
         return [_inline(item) for item in node]
     if not isinstance(node, dict):
@@ -99,7 +99,7 @@ def _validator(name: str, strict: bool) -> jsonschema_rs.Draft202012Validator:
 
 
 def check(
-    record: Any,
+    record: object,
     name: str,
     *,
     place: str = "",
@@ -123,7 +123,7 @@ def check(
         )
 
 
-def fits(record: Any, name: str) -> bool:
+def fits(record: object, name: str) -> bool:
     """Whether a section is one that its stage could have written, unknown keys aside."""
     return bool(_validator(name, False).is_valid(record))
 
@@ -148,7 +148,7 @@ def seen(name: str) -> str:
     return f"`winnow {'scan' if name in LINES else name} --schema`"
 
 
-def explain(record: Any, name: str, strict: bool = True, within: str = "") -> str:
+def explain(record: object, name: str, strict: bool = True, within: str = "") -> str:
     """The one error that says most, as ``path: rule``; the path of the record itself is its name."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match

@@ -59,7 +59,7 @@ def sound(task: Task, place: str) -> tuple[Task, list[LineError]]:
     return cast("Task", record), errors
 
 
-def _check(found: Any, name: str, where: str) -> None:
+def _check(found: object, name: str, where: str) -> None:
     """Raise `LineError` unless a section can be read; keys and a ``meta`` of its own may be any."""
     hint = f"rerun `winnow {name}`, or mend it by {schema.seen(name)}"
     schema.check(found, name, place=where, within=name, hint=hint, strict=False)
@@ -170,7 +170,7 @@ class Check:
         return " or ".join(["inputs", *kinds])
 
 
-def _named(meta: Mapping[str, Any]) -> list[str]:
+def _named(meta: Mapping[str, object]) -> list[str]:
     """What ``meta.from`` names; an edit that made it no list of names makes the section stale."""
     names = meta.get("from")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
@@ -201,7 +201,7 @@ def finalize(
     return done
 
 
-def with_section(task: Task, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def with_section(task: Task, name: str, value: Mapping[str, object]) -> dict[str, Any]:
     """The task with the section added or replaced, every other key as and where it was."""
     record = {key: item for key, item in task.items() if key != "error"}
     record[name] = value

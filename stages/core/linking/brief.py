@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import prompts
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
@@ -233,7 +233,7 @@ def passages(task: Task) -> str:
     return "\n\n".join(filter(None, map(_passage, found))) if isinstance(found, list) else ""
 
 
-def _passage(found: Any) -> str:
+def _passage(found: object) -> str:
     """One passage: a string, or an object with its text and where it stands."""
     if isinstance(found, str):
         return found

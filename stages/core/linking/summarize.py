@@ -320,7 +320,7 @@ def _request(paper: Brief, batch: Batch) -> Request:
     return _asked(paper, "system", "user", n_tables=len(batch.ids), tables=batch.body)
 
 
-def _asked(paper: Brief, system: str, user: str, **values: Any) -> Request:
+def _asked(paper: Brief, system: str, user: str, **values: object) -> Request:
     from stages.core.model import Request
 
     messages = (

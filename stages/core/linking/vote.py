@@ -237,7 +237,7 @@ async def sample_rounds(
     return Rounds(tuple(replies[sample] for sample in sorted(replies)), batches, error)
 
 
-def _hopeless(failures: dict[int, ModelError], replies: dict[int, Any]) -> bool:
+def _hopeless(failures: dict[int, ModelError], replies: dict[int, object]) -> bool:
     """Whether nothing is left but failures that asking again cannot mend.
 
     A refusal that is certain to repeat, an answer that is of no use, and a model that could

@@ -45,7 +45,7 @@ __all__ = [
 
 
 def from_options(
-    values: Mapping[str, Any], *, write: Callable[[str], object] = print
+    values: Mapping[str, object], *, write: Callable[[str], object] = print
 ) -> Client | DryRun | DumpPrompt | None:
     """The model that the options ask for; None where it is ``builtin``.
 

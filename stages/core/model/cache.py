@@ -76,7 +76,7 @@ class ReplyStore(Protocol):
         """The kept reply; None where there is none."""
         ...
 
-    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+    def put(self, key: str, request: Mapping[str, object], reply: Reply) -> Reply:
         """Keep a reply, unless there is one; the one that is kept."""
         ...
 
@@ -140,7 +140,7 @@ class Cache:
         except (sqlite3.Error, orjson.JSONDecodeError):
             return None
 
-    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+    def put(self, key: str, request: Mapping[str, object], reply: Reply) -> Reply:
         """Keep a reply; where another process was quicker, its reply is given back.
 
         Raises:
@@ -269,7 +269,7 @@ class Exported:
         """The kept reply; None where there is none."""
         return self._replies.get(key)
 
-    def put(self, key: str, request: Mapping[str, Any], reply: Reply) -> Reply:
+    def put(self, key: str, request: Mapping[str, object], reply: Reply) -> Reply:
         """Nothing is written; a second asker in the same process gets the same reply."""
         return self._replies.setdefault(key, reply)
 
@@ -289,5 +289,5 @@ def open_store(where: Path | None) -> Cache | Exported | None:
     return Exported(where) if is_export(where) else Cache(where)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

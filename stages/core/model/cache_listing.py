@@ -58,7 +58,7 @@ def row(entry: CacheEntry, now: float) -> str:
     return f"{head}  {visible(request['model'], 40)}  {visible(name, 40)}  {said}\n"
 
 
-def _question(messages: Iterable[Mapping[str, Any]]) -> str:
+def _question(messages: Iterable[Mapping[str, object]]) -> str:
     """The question in a prompt, between its boundaries; without one, what the user side began with."""
     spoken = [str(m["content"]) for m in messages if m["role"] == "user"]
     found = next(filter(None, map(_QUESTION.search, spoken)), None)
@@ -115,7 +115,7 @@ def _settings(request: Mapping[str, Any]) -> str:
     return visible(" ".join(f"{key}={_json(value)}" for key, value in pairs if value is not None))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return (
         safe_lines(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
         if isinstance(value, dict | list)

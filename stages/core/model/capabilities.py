@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stages.core.model.request import NO_SYSTEM, NO_TEMPERATURE, Mode
 
@@ -79,7 +79,7 @@ class Capabilities:
         return allowed
 
     def learns(
-        self, refusal: str, messages: list[dict[str, str]], settings: dict[str, Any]
+        self, refusal: str, messages: list[dict[str, str]], settings: dict[str, object]
     ) -> bool:
         """Whether a refusal speaks of something in the call that the next one leaves out."""
         if NO_SYSTEM.search(refusal) and any(part["role"] == "system" for part in messages):

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 from stages.core.errors import DataError, ModelError, NotCached
 from stages.core.model.base import BaseClient
@@ -113,7 +112,7 @@ class Client(BaseClient):
         return self._store is not None and not self._store.shared
 
     async def _through(
-        self, store: ReplyStore, request: Request, kept: dict[str, Any], asking: Asking
+        self, store: ReplyStore, request: Request, kept: dict[str, object], asking: Asking
     ) -> Reply:
         """The kept reply, or a new one, which is kept before anything else is waited for."""
         found = self._found(store, request, asking)

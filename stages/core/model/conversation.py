@@ -215,7 +215,7 @@ class Conversation:
         return messages, settings, structured.form(self.request, mode)
 
     def _turn(
-        self, form: CallForm, messages: list[dict[str, str]], settings: dict[str, Any]
+        self, form: CallForm, messages: list[dict[str, str]], settings: dict[str, object]
     ) -> None:
         """Settle the form that comes after a refused one, unless another request has.
 

@@ -71,7 +71,7 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], level: int) -> 
     return plain.get(kind, schema.get("minimum", 0))
 
 
-def _target(root: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
+def _target(root: Mapping[str, object], ref: str) -> Mapping[str, Any]:
     """What a local reference (``#/$defs/name``) points at."""
     found: Any = root
     for step in ref.removeprefix("#").strip("/").split("/"):

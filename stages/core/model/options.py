@@ -25,7 +25,7 @@ SHORTEST_KEY = 8
 KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|hf|AIza)[-_][\w*-]{8,}|\bBearer\s+\S+")
 
 
-def scrubbed(text: str, options: Mapping[str, Any]) -> str:
+def scrubbed(text: str, options: Mapping[str, object]) -> str:
     """One short line without keys: those in the environment, in the options, and what looks like one.
 
     >>> scrubbed("Incorrect API key: sk-abc123def456ghi", {})
@@ -36,12 +36,12 @@ def scrubbed(text: str, options: Mapping[str, Any]) -> str:
     return visible(KEY_SHAPED.sub(HIDDEN, " ".join(text.split())), LONGEST_MESSAGE)
 
 
-def _keys(options: Mapping[str, Any]) -> Iterator[str]:
+def _keys(options: Mapping[str, object]) -> Iterator[str]:
     values = [*_values(dict(os.environ)), *_values(options)]
     return (value for value in values if isinstance(value, str) and len(value) >= SHORTEST_KEY)
 
 
-def _values(part: Any, *, hidden: bool = False) -> Iterator[Any]:
+def _values(part: object, *, hidden: bool = False) -> Iterator[Any]:
     """What stands under the name of a secret, at any depth."""
     if isinstance(part, Mapping):
         for name, inner in part.items():
@@ -126,7 +126,7 @@ def secret(name: str) -> bool:
     return bool(SECRET.search(HUMP.sub("_", name)))
 
 
-def without_secrets(value: Any) -> Any:
+def without_secrets(value: object) -> Any:
     """The value without what stands under such names, at any depth.
 
     >>> without_secrets({"top_p": 1, "extra_body": {"api_key": "k", "seed": 1}})

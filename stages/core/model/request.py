@@ -106,7 +106,7 @@ def said(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": content or "\n".join(calls), "calls": tuple(calls), "thought": thought}
 
 
-def _json(arguments: Any) -> str:
+def _json(arguments: object) -> str:
     """Arguments as text; some servers send them as the value itself."""
     return (
         arguments
@@ -177,8 +177,8 @@ class Transport(Protocol):
     async def send(
         self,
         messages: list[dict[str, str]],
-        settings: Mapping[str, Any],
-        form: Mapping[str, Any],
+        settings: Mapping[str, object],
+        form: Mapping[str, object],
         timeout: float,
     ) -> ModelAnswer:
         """Send one call.
@@ -320,7 +320,7 @@ def whole(request: Request, options: ModelOptions) -> dict[str, Any]:
     }
 
 
-def key_of(kept: Mapping[str, Any], base_url: str | None) -> str:
+def key_of(kept: Mapping[str, object], base_url: str | None) -> str:
     """The hash of a request as `whole` gives it, and of the URL that it goes to.
 
     An exported store is looked up with no URL, so that it serves wherever it came from.

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from stages.core.errors import CallFailed, CallTimeout, ModelError, Unreachable
 from stages.core.model.options import RETRIES, ModelOptions
@@ -211,8 +210,8 @@ class Sender:
     async def send(
         self,
         messages: list[dict[str, str]],
-        settings: Mapping[str, Any],
-        form: Mapping[str, Any],
+        settings: Mapping[str, object],
+        form: Mapping[str, object],
         asking: Asking,
     ) -> Sent:
         """The answer to one call.
@@ -267,8 +266,8 @@ class Sender:
     async def _once(
         self,
         messages: list[dict[str, str]],
-        settings: Mapping[str, Any],
-        form: Mapping[str, Any],
+        settings: Mapping[str, object],
+        form: Mapping[str, object],
         asking: Asking,
         attempt: int,
     ) -> Sent:
@@ -297,7 +296,9 @@ class Sender:
         self._usage.spent.append(answer.usd)
         return Sent(answer, attempt, time.monotonic() - start)
 
-    def note(self, asking: Asking, attempt: int, outcome: str, seconds: float, **more: Any) -> None:
+    def note(
+        self, asking: Asking, attempt: int, outcome: str, seconds: float, **more: object
+    ) -> None:
         """Add a line to the log."""
         facts = {"sample": asking.sample, "attempt": attempt, "outcome": outcome}
         self._log.write(asking.caller, asking.key, **facts, seconds=round(seconds, 3), **more)

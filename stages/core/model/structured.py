@@ -18,7 +18,7 @@ LONGEST_PROBLEM = 400
 """Characters of a problem that go back to the model; a value in it may be long."""
 
 
-def checker(schema: Mapping[str, Any]) -> Callable[[Any], str]:
+def checker(schema: Mapping[str, object]) -> Callable[[Any], str]:
     """A function that says what is wrong with a value, in one line; empty where it fits.
 
     >>> wrong = checker({"type": "object", "required": ["a"]})
@@ -37,7 +37,7 @@ def _checker(canonical: bytes) -> Callable[[Any], str]:
     return lambda value: "" if fits(value) else _explain(schema, value)
 
 
-def _explain(schema: Mapping[str, Any], value: Any) -> str:
+def _explain(schema: Mapping[str, object], value: object) -> str:
     """The error that says most; jsonschema is only imported where there is one."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -88,7 +88,7 @@ def _strict_schema(schema: bytes) -> bool:
     return strict(orjson.loads(schema))
 
 
-def strict(schema: Any) -> bool:
+def strict(schema: object) -> bool:
     """Whether OpenAI's strict mode takes the schema: closed objects, every property required.
 
     >>> strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
@@ -142,7 +142,7 @@ def mending(
     return [*said, *own, {"role": "user", "content": wanted}]
 
 
-def _compact(schema: Mapping[str, Any]) -> str:
+def _compact(schema: Mapping[str, object]) -> str:
     return orjson.dumps(schema).decode()
 
 
@@ -179,7 +179,7 @@ def without_thoughts(text: str) -> str:
     return THOUGHT_START.sub("", kept + text[ended:]).strip()
 
 
-def value(text: str, problem: Callable[[Any], str], shape: Shape | None = None) -> Any:
+def value(text: str, problem: Callable[[object], str], shape: Shape | None = None) -> Any:
     """The one value in ``text`` that has no problem.
 
     Args:
@@ -229,7 +229,7 @@ def _said(text: str) -> str:
     return re.sub(f"</?{TAG}", "", text, flags=re.I).strip()
 
 
-def _past_a_bracket(said: str, problem: Callable[[Any], str], why: str) -> Any:
+def _past_a_bracket(said: str, problem: Callable[[object], str], why: str) -> Any:
     """The whole answer behind one opening bracket too many; an array that was cut has more."""
     try:
         found = orjson.loads(said[1:])
@@ -258,7 +258,7 @@ def _opens(said: str, spans: Sequence[str]) -> bool:
 
 
 def _shaped(
-    values: Sequence[Any], problem: Callable[[Any], str], shape: Shape, *, ended: bool
+    values: Sequence[object], problem: Callable[[object], str], shape: Shape, *, ended: bool
 ) -> list[Any]:
     """The answers that the values hold once they are unwrapped and brought into form.
 
@@ -279,7 +279,7 @@ def _shaped(
     return found
 
 
-def _calls(value: Any) -> list[Any]:
+def _calls(value: object) -> list[Any]:
     """What the calls of tools that are written as text are called with."""
     several = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
@@ -288,13 +288,13 @@ def _calls(value: Any) -> list[Any]:
     return found if found and None not in found else []
 
 
-def _joined(parts: Sequence[Sequence[Any]], shape: Shape) -> list[Any]:
+def _joined(parts: Sequence[Sequence[object]], shape: Shape) -> list[Any]:
     """The one answer of which these are the parts; all of them where they contradict each other."""
     whole = merged([part[0] for part in parts], shape.schema)
     return [whole] if whole is not None else [part[0] for part in parts]
 
 
-def _unwrapped(value: Any, problem: Callable[[Any], str], shape: Shape) -> list[Any]:
+def _unwrapped(value: object, problem: Callable[[object], str], shape: Shape) -> list[Any]:
     """The answers at the outermost level of a value that has any: as they are, else in form."""
     for level in levels(value):
         for form in (lambda one: one, shape.fitted):
@@ -307,7 +307,7 @@ def _unwrapped(value: Any, problem: Callable[[Any], str], shape: Shape) -> list[
     return []
 
 
-def together(texts: Sequence[str], problem: Callable[[Any], str], shape: Shape) -> Any:
+def together(texts: Sequence[str], problem: Callable[[object], str], shape: Shape) -> Any:
     """The one value that several replies are the parts of, as where a tool was called more
     than once.
 
@@ -345,7 +345,7 @@ def _is_json(said: str) -> bool:
     return True
 
 
-def _too_deep(candidate: Any) -> str:
+def _too_deep(candidate: object) -> str:
     """Why a value can be read but not be written again; empty where it can."""
     try:
         orjson.dumps(candidate)
@@ -389,7 +389,7 @@ def _loose(spans: Sequence[str]) -> Iterator[Any]:
                 yield from _plain_json(mended)
 
 
-def _plain_json(mended: Any) -> Iterator[Any]:
+def _plain_json(mended: object) -> Iterator[Any]:
     """The value as strict JSON would read it: lone surrogates replaced, nothing beyond JSON in it."""
     try:
         yield orjson.loads(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
@@ -479,7 +479,7 @@ Known = Callable[[str], bool]
 """Whether a name is one that the model was shown."""
 
 
-def decoded(value: Any) -> Any:
+def decoded(value: object) -> Any:
     """The JSON value that a text holds; any other value as it is.
 
     >>> decoded('"{\\\\"a\\\\": 1}"'), decoded("[a")
@@ -508,7 +508,7 @@ def called(value: Any) -> Any:
     return next((decoded(value[key]) for key in ARGUMENTS if value.get(key)), None)
 
 
-def levels(value: Any) -> Iterator[list[Any]]:
+def levels(value: object) -> Iterator[list[Any]]:
     """The value, then what stands in it, level by level: an answer may be wrapped."""
     level, seen = [decoded(value)], 0
     for _ in range(DEEPEST):
@@ -537,11 +537,11 @@ class Shape:
     schema: Schema
     known: Known = lambda name: True
 
-    def fitted(self, value: Any) -> Any:
+    def fitted(self, value: object) -> Any:
         """The value in the form of the schema, as far as it can be brought there."""
         return self._fit(value, self.schema)
 
-    def item(self, value: Any) -> Any:
+    def item(self, value: object) -> Any:
         """A single entry of the one list that the reply consists of, in its form; None where the
         reply is no such list or the value no entry."""
         key = self._list_of(self.schema)
@@ -551,11 +551,11 @@ class Shape:
         names = {_plain(name) for name in entry.get("properties", {})}
         return self._fit(value, entry) if names & set(map(_plain, value)) else None
 
-    def of_items(self, items: Sequence[Any]) -> Any:
+    def of_items(self, items: Sequence[object]) -> Any:
         """The reply that consists of these entries."""
         return self._fit(list(items), self.schema)
 
-    def _fit(self, value: Any, schema: Schema) -> Any:
+    def _fit(self, value: object, schema: Schema) -> Any:
         kind = schema.get("type")
         if kind in ("object", "array"):
             value = decoded(value)
@@ -571,7 +571,7 @@ class Shape:
             return same[0] if same else value
         return value
 
-    def _object(self, value: Any, schema: Schema) -> Any:
+    def _object(self, value: object, schema: Schema) -> Any:
         known = schema.get("properties", {})
         if isinstance(value, list):
             key = self._list_of(schema)
@@ -591,7 +591,7 @@ class Shape:
             own = {**{key: part for key, part in value.items() if key not in own}, **own}
         return self._filled(own, schema)
 
-    def _filled(self, own: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    def _filled(self, own: Mapping[str, object], schema: Schema) -> dict[str, Any]:
         """The object with its parts fitted, and what says nothing by being missing filled in."""
         known = schema.get("properties", {})
         made = {key: self._fit(part, known.get(key, {})) for key, part in own.items()}
@@ -608,7 +608,7 @@ class Shape:
                 made[key] = []
         return {**{key: made[key] for key in known if key in made}, **made}
 
-    def _array(self, value: Any, schema: Schema) -> Any:
+    def _array(self, value: object, schema: Schema) -> Any:
         entry = schema.get("items", {})
         if isinstance(value, list):
             return [self._fit(one, entry) for one in value]
@@ -620,7 +620,7 @@ class Shape:
             return [self._fit(value, entry)]
         return self._of_map(value, entry) if value and all(map(self.known, value)) else value
 
-    def _of_map(self, value: Mapping[str, Any], entry: Schema) -> list[Any]:
+    def _of_map(self, value: Mapping[str, object], entry: Schema) -> list[Any]:
         """Entries from a map of names: to what an entry says, or to the one thing that it says."""
         known = entry.get("properties", {})
         naming = [
@@ -635,7 +635,7 @@ class Shape:
             made.append(self._fit({**own, naming[0]: name}, entry))
         return made
 
-    def _alone(self, said: Any, known: Schema, naming: str) -> dict[str, Any]:
+    def _alone(self, said: object, known: Schema, naming: str) -> dict[str, Any]:
         """The one property that a bare value can be."""
         truth = isinstance(said, bool) or (
             isinstance(said, str) and said.strip().casefold() in TRUTH
@@ -652,7 +652,7 @@ class Shape:
         return lists[0] if len(lists) == 1 and set(rest) <= {"string"} else None
 
 
-def _renamed(value: Mapping[str, Any], known: Schema) -> dict[str, Any]:
+def _renamed(value: Mapping[str, object], known: Schema) -> dict[str, Any]:
     """The properties of the schema that stand in the value, also in another spelling.
 
     ``tableName`` and ``Table name`` are ``table_name``; so is ``table`` where nothing else

@@ -50,7 +50,7 @@ def price(model: str, base_url: str | None = None) -> Price | None:
     return Price(float(one_in), float(one_out))
 
 
-def _same_provider(model: str, entry: dict[str, Any]) -> bool:
+def _same_provider(model: str, entry: dict[str, object]) -> bool:
     """Whether an entry found under the bare name is the named provider's."""
     provider, slash, _ = model.partition("/")
     return not slash or model in _listed() or entry.get("litellm_provider") == provider
@@ -94,7 +94,7 @@ class CallLog:
         self.unwritten = ""
         self._file = None if path is None else _opened(path)
 
-    def write(self, caller: Caller, key: str, **facts: Any) -> None:
+    def write(self, caller: Caller, key: str, **facts: object) -> None:
         """Add a line: ``task``, ``stage``, ``request``, then ``facts`` as they are given."""
         if self._file is not None:
             line = {"task": caller.task, "stage": caller.stage, "request": key, **facts}

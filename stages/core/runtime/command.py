@@ -91,7 +91,7 @@ def command(stage: Stage, doc: str) -> click.Command:
     params += [privileged_option()] if "database" in stage.wants else []
     own = [str(option.name) for option in stage.options]
 
-    def callback(**values: Any) -> None:
+    def callback(**values: object) -> None:
         run(stage, {name: values.pop(name) for name in own}, values)
 
     return click.Command(stage.name, params=params, callback=callback, help=doc)
@@ -153,7 +153,7 @@ def _ids(given: str | None) -> frozenset[str] | None:
     return ids
 
 
-def _model_keywords(stage: Stage, common: Mapping[str, Any]) -> dict[str, Any]:
+def _model_keywords(stage: Stage, common: Mapping[str, object]) -> dict[str, Any]:
     """The shared options that the stage's function takes by keyword: lang, timeout, temperature."""
     import inspect
 
@@ -168,7 +168,7 @@ def _model_keywords(stage: Stage, common: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _data(plan: Plan, common: Mapping[str, Any]) -> Iterator[None]:
+def _data(plan: Plan, common: Mapping[str, object]) -> Iterator[None]:
     """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
     if "database" not in plan.stage.wants:
         yield

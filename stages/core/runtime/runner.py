@@ -181,7 +181,7 @@ def _progress(plan: Plan, asked: TaskInput, done: int, total: int | None, what: 
 
 
 def finish(
-    plan: Plan, asked: TaskInput, found: Mapping[str, Any], model: TaskModel | None
+    plan: Plan, asked: TaskInput, found: Mapping[str, object], model: TaskModel | None
 ) -> bytes:
     """The task line with its new section."""
     usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
@@ -195,7 +195,7 @@ def finish(
     return dump(with_section(asked.task, plan.stage.name, done))
 
 
-def _summarise(plan: Plan, asked: TaskInput, done: Mapping[str, Any]) -> None:
+def _summarise(plan: Plan, asked: TaskInput, done: Mapping[str, object]) -> None:
     """Say what is left of the first tasks; `totals` says it of all."""
     if plan.stage.counts is None or plan.dry:
         return

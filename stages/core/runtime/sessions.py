@@ -25,7 +25,7 @@ class DataSessions:
             ``dry_run``, ``dump_prompt``, ``concurrency`` and ``privileged`` are looked at.
     """
 
-    def __init__(self, common: Mapping[str, Any]) -> None:
+    def __init__(self, common: Mapping[str, object]) -> None:
         self._common = common
         self._known: dict[int, Data] = {}
         self._ways: SessionOptions | None = None
@@ -62,7 +62,7 @@ class DataSessions:
 
 
 @contextmanager
-def live(common: Mapping[str, Any]) -> Iterator[DataSessions]:
+def live(common: Mapping[str, object]) -> Iterator[DataSessions]:
     """The data of one run, closed at its end; where that comes early, nothing is waited for."""
     opened = DataSessions(common)
     try:

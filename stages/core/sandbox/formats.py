@@ -44,7 +44,7 @@ def render(answers: Sequence[Answer], form: str, *, terminal: bool = False) -> b
     return apart.join(makers[form](answer) for answer in answers)
 
 
-def plain(cell: Any) -> str:
+def plain(cell: object) -> str:
     """A cell as text: numbers in full, true and false, nothing for null."""
     if cell is None:
         return ""
@@ -84,7 +84,7 @@ def _distinct(names: Sequence[str]) -> Iterator[str]:
         yield key
 
 
-def _json(cell: Any) -> Any:
+def _json(cell: object) -> Any:
     """A cell for orjson: exact numbers as they are written, what JSON has no number for as text."""
     if isinstance(cell, bool) or cell is None:
         return cell

@@ -95,7 +95,7 @@ def reduced(answer: Answer) -> Result:
     )
 
 
-def _profile(rows: Sequence[Sequence[Any]], at: int) -> Profile:
+def _profile(rows: Sequence[Sequence[object]], at: int) -> Profile:
     values = [row[at] for row in rows if row[at] is not None]
     nulls = round(1 - len(values) / len(rows), 4) if rows else 0.0
     return Profile(len(set(map(str, values))), nulls)

@@ -144,7 +144,7 @@ class Data:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.tried, sql, touches)
 
-    def each(self, work: Callable[[Table], Any], tables: Sequence[Table]) -> list[Any]:
+    def each(self, work: Callable[[Table], object], tables: Sequence[Table]) -> list[Any]:
         """``work`` on every table, side by side; results in the order of the tables."""
         return list(self._threads.map(work, tables))
 

@@ -105,7 +105,7 @@ def _attach(
             )
 
 
-def save(result: Any, path: Path) -> None:
+def save(result: object, path: Path) -> None:
     """Write the answer as UTF-8 CSV with a header; null is an empty cell, None writes nothing.
 
     Args:
@@ -131,7 +131,7 @@ def save(result: Any, path: Path) -> None:
     _say(f"saved {path}")
 
 
-def _columns_and_rows(result: Any) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+def _columns_and_rows(result: object) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
     if hasattr(result, "fetchall") and hasattr(result, "columns"):
         return list(result.columns), _texts_of_zones(result).fetchall()
     if isinstance(result, list) and result and all(isinstance(row, dict) for row in result):
@@ -157,7 +157,7 @@ def _texts_of_zones(result: Any) -> Any:
     )
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

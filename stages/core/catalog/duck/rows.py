@@ -71,7 +71,7 @@ def _cut(text: str, cell: int) -> str:
 def fill(
     raw: SourceTable,
     named: Sequence[Named],
-    types: Sequence[Any],
+    types: Sequence[object],
     rows: list[Row],
     options: ScanOptions,
 ) -> None:
@@ -95,7 +95,9 @@ def fill(
         raw.sample = [dict(zip(names, row, strict=True)) for row in rows[: options.sample_rows]]
 
 
-def _column(named: Named, kind: Any, values: Sequence[str | None], options: ScanOptions) -> Column:
+def _column(
+    named: Named, kind: object, values: Sequence[str | None], options: ScanOptions
+) -> Column:
     column: Column = {"name": named.name, "type": named.type}
     if named.declared and named.declared != named.type:
         column["declared"] = named.declared

@@ -176,7 +176,7 @@ def _options(rule: exp.Properties) -> dict[str, str]:
     return {}
 
 
-def type_of(kind: Any, declared: str, dialect: str) -> str:
+def type_of(kind: object, declared: str, dialect: str) -> str:
     """DuckDB's name for a declared type: exact where DuckDB has it, else the nearest."""
     if not isinstance(kind, exp.DataType):
         return duckdb_type(declared, dialect)

@@ -138,7 +138,7 @@ def _unnamed(table: dict[str, Any], dialect: str) -> Unnamed:
     )
 
 
-def _words(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _words(record: dict[str, object], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: record[key] for key in keys if record.get(key) not in (None, "")}
 
 
@@ -168,12 +168,12 @@ def _column(column: dict[str, Any], marks: dict[str, str], dialect: str) -> Colu
     return record  # type: ignore[return-value]
 
 
-def _field(item: str | dict[str, Any], dialect: str) -> dict[str, Any]:
+def _field(item: str | dict[str, object], dialect: str) -> dict[str, Any]:
     if isinstance(item, str):
         return {"name": item, "type": "VARCHAR"}
     record = {"name": item["name"], "type": duckdb_type(item.get("type") or "", dialect)}
     return record | _words(item, ("description",))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()

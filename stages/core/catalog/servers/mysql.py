@@ -285,7 +285,7 @@ def rows(con: Connection, seen: ServerTable, limit: int) -> list[Row]:
         ]
 
 
-def _cell(value: Any, kind: str) -> str | None:
+def _cell(value: object, kind: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, bytes):

@@ -153,5 +153,5 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -83,7 +83,7 @@ def _told(where: Address, error: Exception) -> str:
 
 
 def _sample(
-    con: Any, reader: ServerReader, where: Address, seen: ServerTable, options: ScanOptions
+    con: object, reader: ServerReader, where: Address, seen: ServerTable, options: ScanOptions
 ) -> None:
     """The first rows of a table; what goes wrong is its own error."""
     raw = seen.raw
@@ -113,7 +113,7 @@ def _fill(seen: ServerTable, rows: list[Row], options: ScanOptions) -> None:
     seen.raw.sample = [dict(zip(names, row, strict=True)) for row in rows[: options.sample_rows]]
 
 
-def _count(con: Any, reader: ServerReader, where: Address, seen: ServerTable) -> None:
+def _count(con: object, reader: ServerReader, where: Address, seen: ServerTable) -> None:
     try:
         seen.raw.rows = {"count": reader.count(con, seen), "how": "exact"}
     except Exception as error:

@@ -159,7 +159,7 @@ def _touched(rule: Rule) -> list[str]:
     return [name for e in effects for name in (*e.tables, *(table for table, _ in e.columns))]
 
 
-def _once(items: Sequence[Any]) -> tuple[Any, ...]:
+def _once(items: Sequence[object]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(items))
 
 

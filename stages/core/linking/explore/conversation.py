@@ -306,7 +306,7 @@ class Exploration:
         """
         return await self._ask(JUDGMENT, "table_judgment")
 
-    async def _ask(self, schema: Mapping[str, Any], name: str) -> Any:
+    async def _ask(self, schema: Mapping[str, object], name: str) -> Any:
         from stages.core.model import Request
 
         request = Request(tuple(self.messages), schema, name)
@@ -324,7 +324,7 @@ class Exploration:
         self._results = {"results": _results(ran), "dropped": max(0, len(queries) - QUERIES)}
         self.messages.append(self._said(self._results, following))
 
-    def _said(self, results: Mapping[str, Any], following: int | None) -> dict[str, str]:
+    def _said(self, results: Mapping[str, object], following: int | None) -> dict[str, str]:
         template = prompts.load("explore", "results", self.terms.lang)
         text = template.render(**results, most=QUERIES, round=following, rounds=self.terms.rounds)
         return {"role": "user", "content": text}

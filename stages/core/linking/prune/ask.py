@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import prompts
 from stages.core.errors import ModelError
@@ -150,7 +150,7 @@ def _votes(
     return found, list(unknown)
 
 
-def _said(read: Callable[[Mapping[str, Any]], Said], answer: Reply | ModelError) -> Said | None:
+def _said(read: Callable[[Mapping[str, object]], Said], answer: Reply | ModelError) -> Said | None:
     return None if isinstance(answer, ModelError) else read(answer.data)
 
 

@@ -72,11 +72,11 @@ class ReplyReader:
 
     batch: Batch
 
-    def negative(self, reply: Mapping[str, Any]) -> Said:
+    def negative(self, reply: Mapping[str, object]) -> Said:
         """What the reply takes away; data that fits `NEGATIVE_SCHEMA`."""
         return self._read(reply, *IRRELEVANT, generous=False)
 
-    def positive(self, reply: Mapping[str, Any]) -> Said:
+    def positive(self, reply: Mapping[str, object]) -> Said:
         """What the reply keeps; data that fits `POSITIVE_SCHEMA`."""
         return self._read(reply, *RELEVANT, generous=True)
 

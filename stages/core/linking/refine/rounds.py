@@ -220,7 +220,7 @@ class RoundReply:
         return bool(self.replies) and _confirms(self.replies[-1])
 
 
-def _confirms(reply: Mapping[str, Any]) -> bool:
+def _confirms(reply: Mapping[str, object]) -> bool:
     return CONFIRM in str(reply["status"]).upper()
 
 

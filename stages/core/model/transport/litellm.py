@@ -118,8 +118,8 @@ class Litellm:
     async def send(
         self,
         messages: list[dict[str, str]],
-        settings: Mapping[str, Any],
-        form: Mapping[str, Any],
+        settings: Mapping[str, object],
+        form: Mapping[str, object],
         timeout: float,
     ) -> ModelAnswer:
         """Send the call; see `answer.Wire`. Retries are the caller's, so litellm's are off."""

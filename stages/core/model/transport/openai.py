@@ -84,8 +84,8 @@ class Direct:
     async def send(
         self,
         messages: list[dict[str, str]],
-        settings: Mapping[str, Any],
-        form: Mapping[str, Any],
+        settings: Mapping[str, object],
+        form: Mapping[str, object],
         timeout: float,
     ) -> ModelAnswer:
         """Post the call; see `answer.Wire`."""

@@ -117,12 +117,12 @@ class _Walk:
             ctes |= {str(entry["key"]).casefold()}
         self.parts({key: value for key, value in node.items() if key != "cte_map"}, ctes)
 
-    def parts(self, node: Mapping[str, Any], ctes: frozenset[str]) -> None:
+    def parts(self, node: Mapping[str, object], ctes: frozenset[str]) -> None:
         """Everything below a node, whatever it is called."""
         for value in node.values():
             self.value(value, ctes)
 
-    def value(self, value: Any, ctes: frozenset[str]) -> None:
+    def value(self, value: object, ctes: frozenset[str]) -> None:
         """A JSON value: a query, a source, an expression, or what holds them."""
         if isinstance(value, list):
             for item in value:
@@ -138,7 +138,7 @@ class _Walk:
             else:
                 self.parts(value, ctes)
 
-    def expression(self, node: Mapping[str, Any], ctes: frozenset[str]) -> None:
+    def expression(self, node: Mapping[str, object], ctes: frozenset[str]) -> None:
         """An expression; its function, if it is one, has to be on the list."""
         if node["class"] not in EXPRESSIONS:
             raise Refused(_words(node["class"]))
@@ -170,7 +170,7 @@ class _Walk:
             self.parts(call, ctes)
         self.parts(rest, ctes)
 
-    def table(self, node: Mapping[str, Any], ctes: frozenset[str]) -> None:
+    def table(self, node: Mapping[str, object], ctes: frozenset[str]) -> None:
         """A name in FROM: a view of ``main``, or a name of WITH without a schema."""
         name, schema = str(node["table_name"]).casefold(), node.get("schema_name", "")
         known = name in ctes if not schema else schema == "main" and name in self.allowed.views
@@ -178,7 +178,7 @@ class _Walk:
             raise Refused(f"table {node['table_name']}")
 
 
-def _words(kind: Any) -> str:
+def _words(kind: object) -> str:
     return str(kind).removesuffix("_NODE").replace("_", " ").lower()
 
 
@@ -273,14 +273,14 @@ class Server:
             done.set()
             watch.join()
 
-    def _do(self, request: Mapping[str, Any]) -> None:
+    def _do(self, request: Mapping[str, object]) -> None:
         sql = str(request["sql"])
         serialized = self.con.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()
         verify(str(serialized[0]) if serialized else "{}", self.allowed)
         work: Callable[..., None] = self._describe if request["op"] == "describe" else self._run
         work(sql, request)
 
-    def _describe(self, sql: str, request: Mapping[str, Any]) -> None:
+    def _describe(self, sql: str, request: Mapping[str, object]) -> None:
         found = self.con.execute(f"DESCRIBE {sql}").fetchall()
         self._say({"columns": [row[0] for row in found], "types": [row[1] for row in found]})
 
@@ -312,7 +312,7 @@ class Server:
         if kind in ("time", "memory", "broken", "unavailable"):
             os._exit(3)
 
-    def _say(self, answer: Mapping[str, Any]) -> None:
+    def _say(self, answer: Mapping[str, object]) -> None:
         self._write(json.dumps(answer, ensure_ascii=False).encode())
 
     def _write(self, line: bytes) -> None:

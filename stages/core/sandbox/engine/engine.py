@@ -138,7 +138,7 @@ class DuckEngine:
         return {name: path for name, path in found if path is not None}
 
 
-def _cells(row: list[Any], types: list[str]) -> list[Any]:
+def _cells(row: list[object], types: list[str]) -> list[Any]:
     """Cells as they came through the pipe, decimals as decimals again."""
     return [
         Decimal(cell) if type_.startswith("DECIMAL") and isinstance(cell, str) else cell

@@ -131,7 +131,7 @@ class Worker:
                 with suppress(OSError):  # the pipe broke when the child ended
                     stream.close()
 
-    def _ask(self, request: Mapping[str, Any], seconds: float) -> list[Mapping[str, Any]]:
+    def _ask(self, request: Mapping[str, object], seconds: float) -> list[Mapping[str, Any]]:
         """All answers to one request; the last one ends it."""
         deadline = time.monotonic() + seconds
         answers: list[Mapping[str, Any]] = []
@@ -165,7 +165,7 @@ class Worker:
         line, _, self._rest = b"".join(pieces).partition(b"\n")
         return line
 
-    def _raise_error(self, answer: Mapping[str, Any]) -> None:
+    def _raise_error(self, answer: Mapping[str, object]) -> None:
         kind = answer.get("error")
         if not kind:
             return

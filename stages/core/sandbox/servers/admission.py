@@ -6,8 +6,6 @@ second, which stands on the server; whoever goes on without it says so with a fl
 
 from __future__ import annotations
 
-from typing import Any
-
 from stages.core import diagnostics
 from stages.core.catalog.servers.address import Address
 from stages.core.catalog.servers.rights import beyond_reading
@@ -17,7 +15,7 @@ _told: set[str] = set()
 UNKNOWN = "do what it does not tell: its grants cannot be read"
 
 
-def admit(con: Any, where: Address, *, privileged: bool) -> None:
+def admit(con: object, where: Address, *, privileged: bool) -> None:
     """Let a connection run queries, if its role can only read or someone answers for it.
 
     Args:

@@ -158,7 +158,7 @@ def _cell(name: str, kind: str, cell: int) -> str:
     )
 
 
-def _text(value: Any, cell: int) -> str | None:
+def _text(value: object, cell: int) -> str | None:
     """A cell of the wire: text, or bytes that are none and are shown as DuckDB shows them."""
     if not isinstance(value, bytes):
         return None if value is None else str(value)

@@ -64,8 +64,8 @@ class Session:
         self,
         url: str,
         limits: Limits,
-        begin: Callable[[Any], None],
-        kill: Callable[[Address, Any], None],
+        begin: Callable[[object], None],
+        kill: Callable[[Address, object], None],
     ) -> None:
         self.where = address(url)
         self.limits = limits
@@ -192,7 +192,7 @@ def _answers(con: Any) -> bool:
     return True
 
 
-def _lost(error: Exception, con: Any) -> bool:
+def _lost(error: Exception, con: object) -> bool:
     """Whether the server, and not the statement, is at fault."""
     state = getattr(error, "sqlstate", None)
     if isinstance(state, str):

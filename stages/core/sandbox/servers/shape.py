@@ -36,7 +36,7 @@ def batch(limits: Limits, columns: int) -> int:
     return max(1, min(BATCH, limits.memory * 1024**2 // row))
 
 
-def cell(value: Any, kind: str) -> Any:
+def cell(value: object, kind: str) -> Any:
     """A cell that came as text, as the value of its type; what is no number stays text."""
     if value is None or not isinstance(value, str):
         return value
@@ -55,7 +55,7 @@ def cell(value: Any, kind: str) -> Any:
 
 
 def taken(
-    found: Iterable[Sequence[Any]], kinds: Sequence[str], rows: int, limits: Limits
+    found: Iterable[Sequence[object]], kinds: Sequence[str], rows: int, limits: Limits
 ) -> tuple[list[tuple[Any, ...]], bool, bool]:
     """The rows that fit.
 

@@ -226,7 +226,7 @@ def _rows(
     options: ScanOptions,
     sample: sampling.ByteSample,
     table: csv_table.Grid,
-    reader: dict[str, Any],
+    reader: dict[str, object],
 ) -> Rows:
     """Row count: exact for a file read whole or on request, else bytes over bytes a row."""
     if sample.whole:

@@ -87,7 +87,7 @@ def _without(relation: str, names: list[str], header: list[str]) -> str:
     return f"(SELECT * FROM {relation} WHERE ({same}) IS NOT TRUE)"
 
 
-def _check_header(path: Path, wide: int, reader: dict[str, Any]) -> list[str]:
+def _check_header(path: Path, wide: int, reader: dict[str, object]) -> list[str]:
     """Columns are taken by their places, so the header has to be the one that was scanned.
 
     Returns:
@@ -186,7 +186,7 @@ def _parsed(path: Path, encoding: str, how: Dialect) -> Iterator[list[str]]:
         yield from how.closed(lines, again)
 
 
-def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, Any]) -> int:
+def _rewrite(path: Path, clean: Path, width: int, reader: dict[str, object]) -> int:
     """The same rows as plain UTF-8 CSV, all of one width.
 
     Returns:

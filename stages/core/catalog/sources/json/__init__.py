@@ -194,7 +194,7 @@ def _rows(
     options: ScanOptions,
     sample: sampling.ByteSample,
     rows: list[shape.Row],
-    reader: dict[str, Any],
+    reader: dict[str, object],
 ) -> Rows:
     """Row count: exact for a file read whole or on request, else bytes over bytes a row."""
     if sample.whole or reader["shape"] == "object":

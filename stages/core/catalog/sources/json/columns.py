@@ -48,7 +48,7 @@ def spellings(kinds: Sequence[str]) -> dict[str, str]:
     return dict(zip(asked, _answers(made, [], asked), strict=True))
 
 
-def texts_of(values: Sequence[tuple[Any, str]]) -> list[str]:
+def texts_of(values: Sequence[tuple[object, str]]) -> list[str]:
     """Nested values as DuckDB casts them to text; JSON where it cannot.
 
     Args:
@@ -142,7 +142,7 @@ def records(table: Columns, options: ScanOptions, *, whole: bool) -> list[Column
     return made
 
 
-def _fields(name: str, items: list[Any], shown: int) -> list[Field]:
+def _fields(name: str, items: list[object], shown: int) -> list[Field]:
     """The fields of a nested column, types as DuckDB spells them."""
     fields = json_types.fields(name, items, shown)
     spelt = spellings([entry["type"] for entry in fields])
@@ -151,7 +151,7 @@ def _fields(name: str, items: list[Any], shown: int) -> list[Field]:
     return fields
 
 
-def _examples(items: list[Any], kind: str, most: int) -> list[str]:
+def _examples(items: list[object], kind: str, most: int) -> list[str]:
     """Distinct values as text, spread over the sample."""
     if is_nested(kind) or kind == "JSON":
         texts = {json_types.dumped(item): item for item in _some(items)}
@@ -169,7 +169,7 @@ def _examples(items: list[Any], kind: str, most: int) -> list[str]:
     return list(dict.fromkeys(picked))
 
 
-def _some(items: list[Any]) -> Iterable[Any]:
+def _some(items: list[object]) -> Iterable[Any]:
     """Some values out of many, evenly, the first and the last among them."""
     if len(items) <= _LOOK:
         return items
@@ -195,7 +195,7 @@ def shown(table: Columns, count: int) -> list[dict[str, str | None]]:
     return made
 
 
-def _text(value: Any, kind: str) -> str | None:
+def _text(value: object, kind: str) -> str | None:
     """One cell; JSON columns keep the quotation marks of texts, as DuckDB does."""
     if value is None or is_nested(kind):
         return None

@@ -216,7 +216,7 @@ def places(stream: Stream, *, lines: bool) -> list[Place]:
     return in_object(top, cut=stream.cut)
 
 
-def _until_cut(found: Iterator[Any]) -> Iterator[Any]:
+def _until_cut(found: Iterator[object]) -> Iterator[Any]:
     """Values up to one that is cut or broken."""
     from stages.core.catalog.sources.json.stream import CutOff
 
@@ -243,7 +243,7 @@ def _header(records: list[list[Any]], width: int) -> Grid | None:
     return made
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else "1" if isinstance(value, (int, float)) else "{}"
@@ -269,7 +269,7 @@ def in_object(top: Row, *, cut: bool) -> list[Place]:
     return [Place("lines", records=[top])]
 
 
-def _deeper(top: Row, found: Mapping[tuple[str, ...], Any]) -> dict[tuple[str, ...], list[Any]]:
+def _deeper(top: Row, found: Mapping[tuple[str, ...], object]) -> dict[tuple[str, ...], list[Any]]:
     """Arrays of objects within the members beside the tables of the highest level."""
     if max(map(len, found)) > 1:
         return {}
@@ -301,7 +301,7 @@ def _arrays(top: Row, depth: int = _DEPTH) -> dict[tuple[str, ...], list[Any]]:
     }
 
 
-def _holds_records(key: str, value: Any) -> bool:
+def _holds_records(key: str, value: object) -> bool:
     """Whether a member is a table: an array of objects or arrays, or named ``records``."""
     if not isinstance(value, list):
         return False
@@ -310,7 +310,7 @@ def _holds_records(key: str, value: Any) -> bool:
     return bool(value) and all(isinstance(item, (dict, list)) for item in value)
 
 
-def _members(top: Row, found: dict[tuple[str, ...], list[Any]]) -> list[Place]:
+def _members(top: Row, found: dict[tuple[str, ...], list[object]]) -> list[Place]:
     """One table for each array; a file that names its table has one."""
     title = next((top[key] for key in ("table", "table_name") if isinstance(top.get(key), str)), "")
     if ("records",) in found and (title or set(top) <= {"records", *_DESCRIBING}):
@@ -350,7 +350,7 @@ def _without(value: Row, paths: Sequence[Sequence[str]]) -> Row:
     return rest
 
 
-def _described(columns: Any) -> list[str]:
+def _described(columns: object) -> list[str]:
     """Column names out of a list of names or of objects with a name."""
     items = columns if isinstance(columns, list) else []
     named = [item.get("name") if isinstance(item, dict) else item for item in items]

@@ -67,7 +67,7 @@ class Stream:
         """Characters before the cursor."""
         return self._before + self._at
 
-    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _pairs(self, pairs: list[tuple[str, object]]) -> dict[str, Any]:
         made = dict(pairs)
         self.repeated = self.repeated or len(made) < len(pairs)
         return made

@@ -60,7 +60,7 @@ def of_duckdb(said: Structure) -> Structure:
     return _DUCKDB.get(said, said)
 
 
-def of_value(value: Any) -> Structure:
+def of_value(value: object) -> Structure:
     """Structure of one value, whole numbers weighed exactly."""
     if isinstance(value, dict):
         return {key: of_value(item) for key, item in value.items()}
@@ -207,7 +207,7 @@ def column_type(values: Sequence[Any]) -> str:
     return kind or (_SCALARS[kinds.pop()] if len(kinds) == 1 else "VARCHAR")
 
 
-def _number(values: Iterable[Any]) -> str:
+def _number(values: Iterable[object]) -> str:
     """Type that holds numbers exactly."""
     whole = [value for value in values if isinstance(value, int)]
     size = max(map(abs, whole), default=0)
@@ -234,7 +234,7 @@ def nested_type(values: Iterable[Any], level: int = 0) -> str:
     return _SCALARS[kinds.pop()]
 
 
-def _object(values: Sequence[dict[str, Any]], level: int) -> str:
+def _object(values: Sequence[dict[str, object]], level: int) -> str:
     """STRUCT of all keys, or MAP where keys are many and each object has few of them."""
     parts = by_key(values)
     filled = sum(map(len, values))
@@ -256,7 +256,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def by_key(values: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+def by_key(values: Iterable[dict[str, object]]) -> dict[str, list[Any]]:
     """The values under each key, keys in the order they first came."""
     parts: dict[str, list[Any]] = {}
     for value in values:
@@ -265,12 +265,12 @@ def by_key(values: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return parts
 
 
-def is_deep(values: Iterable[Any]) -> bool:
+def is_deep(values: Iterable[object]) -> bool:
     """Whether a value of a column is nested too deeply for a type of its own."""
     return any(depth(value) >= DEEP for value in values if isinstance(value, (dict, list)))
 
 
-def depth(value: Any) -> int:
+def depth(value: object) -> int:
     """Levels of arrays and objects in a value, counted without recursion."""
     level, inner = 0, [value]
     while inner := [item for item in inner if isinstance(item, (dict, list))]:
@@ -281,7 +281,7 @@ def depth(value: Any) -> int:
     return level
 
 
-def fields(name: str, values: Iterable[Any], examples: int) -> list[Field]:
+def fields(name: str, values: Iterable[object], examples: int) -> list[Field]:
     """The fields of a nested column by dotted path, arrays walked through; maps have none.
 
     Args:
@@ -300,7 +300,7 @@ def fields(name: str, values: Iterable[Any], examples: int) -> list[Field]:
     return found
 
 
-def _walk(name: str, values: Sequence[Any], level: int) -> Iterator[tuple[str, list[Any]]]:
+def _walk(name: str, values: Sequence[object], level: int) -> Iterator[tuple[str, list[Any]]]:
     """Dotted paths below a column, each followed by those below it."""
     objects = [value for value in _flat(values) if isinstance(value, dict)]
     if level > _LEVELS or not objects or not _object(objects, level).startswith("STRUCT"):
@@ -311,7 +311,7 @@ def _walk(name: str, values: Sequence[Any], level: int) -> Iterator[tuple[str, l
         yield from _walk(f"{name}.{key}", given, level + 1)
 
 
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
+def _flat(values: Iterable[object]) -> Iterator[Any]:
     """Values with arrays opened, nulls left out."""
     for value in values:
         if isinstance(value, list):
@@ -320,7 +320,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def plain(value: Any, kind: str = "VARCHAR") -> str:
+def plain(value: object, kind: str = "VARCHAR") -> str:
     """A value as the text that DuckDB casts it to, if it is not nested; else compact JSON."""
     if isinstance(value, str):
         return cells.cast(kind, value) if kind in _TIMES else whole(value)
@@ -333,7 +333,7 @@ def plain(value: Any, kind: str = "VARCHAR") -> str:
     return dumped(value)
 
 
-def dumped(value: Any) -> str:
+def dumped(value: object) -> str:
     """Compact JSON, characters as they are."""
     try:
         return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

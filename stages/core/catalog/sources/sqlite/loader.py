@@ -241,7 +241,7 @@ def _by_rows(
         ).fetchall()
 
 
-def _cells(row: Iterable[Any], plan: Sequence[_Plan]) -> Iterable[str]:
+def _cells(row: Iterable[object], plan: Sequence[_Plan]) -> Iterable[str]:
     """Cells of one line: null as nothing, all else in quotes."""
     for value, column in zip(row, plan, strict=True):
         if value is None:
@@ -252,7 +252,7 @@ def _cells(row: Iterable[Any], plan: Sequence[_Plan]) -> Iterable[str]:
             yield '"' + _cell(value).replace('"', '""') + '"'
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return text_of(value) if isinstance(value, bytes) else str(value)
 
 

@@ -85,7 +85,7 @@ def widest(one: str, other: str) -> str:
 _NOT_PLAIN = re.compile(rb"[^\x20-\x7e]|[\\'\"]")
 
 
-def first_distinct(values: Iterable[Any], kind: str, limit: int) -> list[str]:
+def first_distinct(values: Iterable[object], kind: str, limit: int) -> list[str]:
     """The first distinct values that are not null, as text."""
     found: dict[str, None] = {}
     for value in values:
