@@ -197,7 +197,7 @@ class _File(click.ParamType[Any]):
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    ) -> object:
         """The file's content."""
         if not isinstance(value, str):
             return value

@@ -34,7 +34,7 @@ MERGE_TEMPERATURE = 0.2
 """Temperatures of drafts and merge (APEX-SQL, parameters)."""
 CALL_SECONDS = 90.0
 
-REPLY: Mapping[str, Any] = {
+REPLY: Mapping[str, object] = {
     "type": "object",
     "properties": {"steps": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
     "required": ["steps"],

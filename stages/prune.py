@@ -104,7 +104,7 @@ async def prune(
     return made | {"meta": {"from": used, **found.meta, **_differing(options, excerpts)}}
 
 
-def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, Any]:
+def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, object]:
     """``options`` for ``meta``, with what is not at its default; empty where all is."""
     given = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
     given |= excerpts.differing
@@ -125,7 +125,7 @@ class Survivors:
     batches: int = 0
     notes: tuple[str, ...] = ()
     error: str = ""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, object] = field(default_factory=dict)
 
 
 def _judged(task: Task, tables: Sequence[Table]) -> list[Table]:

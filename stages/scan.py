@@ -152,7 +152,7 @@ def scan(**values: Any) -> None:
         raise SystemExit(diagnostics.exit_code())
 
 
-def _schema() -> dict[str, Any]:
+def _schema() -> dict[str, object]:
     from stages.core.lines import schema
 
     return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}

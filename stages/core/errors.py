@@ -29,7 +29,7 @@ into one line on stderr and an exit status; nothing else prints errors.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 
 class WinnowError(Exception):
@@ -65,7 +65,7 @@ class LineError(DataError):
     ``record`` is what the line decodes to, None where it is not a JSON object.
     """
 
-    record: dict[str, Any] | None = None
+    record: dict[str, object] | None = None
 
 
 class SourceError(DataError):

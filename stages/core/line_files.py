@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import orjson
 
@@ -84,7 +84,7 @@ def holds_lines(path: Path) -> bool:
     if b'"kind"' not in line:
         return False
     try:
-        record: Any = orjson.loads(line)
+        record: object = orjson.loads(line)
     except orjson.JSONDecodeError:
         return _LINE.match(line) is not None
     from stages.core.errors import LineError

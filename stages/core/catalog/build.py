@@ -39,7 +39,7 @@ def placed(
             another schema.
         source: The ``source`` of the table line; None where there is no data.
     """
-    extra: dict[str, Any] = {"describe_key": key(schema, raw.name)}
+    extra: dict[str, object] = {"describe_key": key(schema, raw.name)}
     if source is not None:
         extra["source"] = dict(source)
     return Unnamed(Origin(schema, kind, raw.name, True), raw, extra=extra)
@@ -135,7 +135,7 @@ def _table(
     hidden: Hidden,
 ) -> Table:
     raw = item.raw
-    record: dict[str, Any] = {"kind": "table", "catalog": "", "name": name}
+    record: dict[str, object] = {"kind": "table", "catalog": "", "name": name}
     _put(record, "aliases", alias)
     record["describe_key"] = item.origin.key
     record.update(item.extra)
@@ -199,7 +199,9 @@ def _examples(record: dict[str, Any], bare: bool, options: ScanOptions) -> None:
         record["examples"] = list(distinct)[: options.examples]
 
 
-def _cells(row: Mapping[str, str | None], hidden: Hidden, options: ScanOptions) -> dict[str, Any]:
+def _cells(
+    row: Mapping[str, str | None], hidden: Hidden, options: ScanOptions
+) -> dict[str, object]:
     return {
         name: None if cell is None else shorten(_clean(cell), options.cell)
         for name, cell in row.items()

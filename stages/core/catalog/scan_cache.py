@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
@@ -67,7 +67,7 @@ def stamp(path: Path, kind: str, options: ScanOptions) -> Stamp | None:
         info = path.stat()
     except OSError:
         return None
-    parts: list[Any] = [_how(options), kind, os.path.abspath(path), *_state(info)]
+    parts: list[object] = [_how(options), kind, os.path.abspath(path), *_state(info)]
     newest = max(info.st_mtime_ns, info.st_ctime_ns)
     if kind == "parts":
         parts += partitions.state(path)

@@ -198,7 +198,7 @@ def own_tasks(request: ScanRequest) -> Iterator[Item]:
 
 def _own_task(result: ScanResult, request: ScanRequest) -> Iterator[Item]:
     name = result.catalog["name"]
-    task: dict[str, Any] = dict(result.task or {})
+    task: dict[str, object] = dict(result.task or {})
     if request.question:
         task_id = task.get("task_id", name)
         task = {"kind": "task", "task_id": task_id, "question": request.question, **result.texts}
@@ -222,7 +222,7 @@ def asked(task: Task, known: Known) -> Iterator[Item]:
     yield _ordered(task, known.id)
 
 
-def _ordered(task: Mapping[str, object], catalog: str) -> dict[str, Any]:
+def _ordered(task: Mapping[str, object], catalog: str) -> dict[str, object]:
     """The task with its fields in the order of the schema; sections stay behind them."""
     order = ("task_id", "question", "difficulty", "evidence", "knowledge", "video")
     head = {"kind": "task", "catalog": catalog} | {key: task[key] for key in order if key in task}

@@ -50,7 +50,7 @@ class TaskRoot:
     root: Path
     top: Path
     name: str
-    record: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, object] = field(default_factory=dict)
     has_task: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ def _top(root: Path) -> Path:
     return context if context.is_dir() else root
 
 
-def _task_record(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _task_record(path: Path) -> tuple[dict[str, object], tuple[str, ...]]:
     try:
         record = orjson.loads(read_text(path))
     except (OSError, ValueError) as error:
@@ -153,7 +153,7 @@ def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineErr
         )
 
 
-def _values(stream: IO[bytes], name: str) -> Iterator[tuple[Any, str]]:
+def _values(stream: IO[bytes], name: str) -> Iterator[tuple[object, str]]:
     """The values of a file, one a line or all in one array, each with its place."""
     lines = split(stream, name)
     for raw, place, _cut in lines:
@@ -168,7 +168,7 @@ def _values(stream: IO[bytes], name: str) -> Iterator[tuple[Any, str]]:
 
 def _over_lines(
     first: bytes, lines: Iterator[tuple[bytes, str, bool]], name: str
-) -> Iterator[tuple[Any, str]]:
+) -> Iterator[tuple[object, str]]:
     """The values of a file that is one value written over many lines; where it is none, each
     line is judged by itself."""
     rest = list(lines)
@@ -195,7 +195,7 @@ def _no_json(error: orjson.JSONDecodeError, place: str) -> LineError:
     )
 
 
-def _elements(value: object, place: str, name: str) -> Iterator[tuple[Any, str]]:
+def _elements(value: object, place: str, name: str) -> Iterator[tuple[object, str]]:
     """The elements of an array, or of the only array in an object that asks nothing itself."""
     if isinstance(value, dict) and not any(key in value for key in KEYS["question"]):
         arrays = [item for item in value.values() if isinstance(item, list)]

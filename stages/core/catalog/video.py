@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard, cast
 
 import orjson
 
@@ -347,11 +347,11 @@ def _joined(words: object) -> str:
     return "".join(str(word.get("word", "")) for word in _dicts(words))
 
 
-def _timeline(record: dict[str, object], kind: str) -> list[dict[str, Any]]:
+def _timeline(record: dict[str, object], kind: str) -> list[dict[str, object]]:
     return [item for item in _dicts(record.get("timeline")) if item.get("type") == kind]
 
 
-def _dicts(value: object) -> list[dict[str, Any]]:
+def _dicts(value: object) -> list[dict[str, object]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

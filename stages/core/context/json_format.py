@@ -77,9 +77,9 @@ def _cell(text: str | None) -> str | None:
     return None if text is None else cell(text)
 
 
-def _facts(record: Table) -> dict[str, Any]:
+def _facts(record: Table) -> dict[str, object]:
     """Rows, other names, and what is said of the table."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     rows = record.get("rows")
     if rows is not None and rows["count"] is not None:
         found["rows"] = rows["count"]
@@ -144,8 +144,8 @@ def _keys(record: Table) -> dict[str, Any]:
     return found
 
 
-def _document(page: Page, document: Document) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _document(page: Page, document: Document) -> dict[str, object]:
+    found: dict[str, object] = {
         "path": values.path(document["path"]),
         "kind": values.path(document["kind"]),
         "bytes": document["bytes"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from stages.core.lang import Lang
 from stages.core.lines.readers import focused, relevance, shown_at, superset
@@ -162,5 +162,5 @@ def _nested(column: Column, picked: set[str]) -> tuple[Column, list[str]]:
     kept = [
         f for f in fields if any(f["name"] == p or f["name"].startswith(f"{p}.") for p in picked)
     ]
-    part: dict[str, Any] = {**column, "fields": kept}
+    part: dict[str, object] = {**column, "fields": kept}
     return cast("Column", part), [f["name"] for f in fields if f not in kept]

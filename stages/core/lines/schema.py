@@ -53,12 +53,12 @@ def load(name: str) -> dict[str, Any]:
     return cast("dict[str, Any]", orjson.loads((folder() / f"{name}.schema.json").read_bytes()))
 
 
-def bundled(name: str) -> dict[str, Any]:
+def bundled(name: str) -> dict[str, object]:
     """The schema with the documents that it refers to inlined, fit to stand alone."""
     return cast("dict[str, Any]", _inline(load(name)))
 
 
-def _inline(node: object) -> Any:
+def _inline(node: object) -> object:
     if isinstance(node, list):
         return [_inline(item) for item in node]
     if not isinstance(node, dict):

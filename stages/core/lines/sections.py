@@ -77,7 +77,7 @@ def fingerprint(task: Task, names: Iterable[str], hashes: Mapping[str, str]) -> 
     return digest(orjson.dumps(values, option=orjson.OPT_SORT_KEYS))
 
 
-def _content(task: Task, name: str) -> Any:
+def _content(task: Task, name: str) -> object:
     """A task's value without the ``meta`` of a section; None and absent are the same."""
     value = cast("Mapping[str, Any]", task).get(name)
     if isinstance(value, Mapping):

@@ -28,7 +28,7 @@ BATCH_TOKENS = 12_000
 """Tokens of one user message; the upper limit that published pruning uses for a batch
 (APEX-SQL, batches of 8,000 to 12,000)."""
 
-REPLY_SCHEMA: Mapping[str, Any] = {
+REPLY_SCHEMA: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "tables": {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import prompts
 from stages.core.errors import ModelError
@@ -222,7 +222,7 @@ FUNCTION, ANALYSIS = 1_000, 8_000
 BRIEF_SHARE = 3
 """The part of a prompt, one in so many, that question, plan and evidence may take."""
 
-REPLY_SCHEMA: Mapping[str, Any] = {
+REPLY_SCHEMA: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "query_specific_content_analysis": {"type": "string"},

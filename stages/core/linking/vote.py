@@ -18,7 +18,7 @@ from stages.core.records import Table
 if TYPE_CHECKING:
     from stages.core.model import Model, Request
 
-REPLY_SCHEMA: Mapping[str, Any] = {
+REPLY_SCHEMA: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "verdicts": {
@@ -214,7 +214,7 @@ async def sample_rounds(
         Exception: Whatever a call raises that is no `ModelError`, once the batch is over.
     """
     wanted = max(1, rounds)
-    replies: dict[int, Any] = {}
+    replies: dict[int, object] = {}
     failures: dict[int, ModelError] = {}
     batches = 0
     while batches < wanted + SPARE_BATCHES and not _hopeless(failures, replies):

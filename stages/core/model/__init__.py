@@ -28,7 +28,7 @@ a stage need not, unless it wants another sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.model.options import BUILTIN, MODEL_OPTIONS, ModelOptions, model_options
 from stages.core.model.request import Model, Reply, Request
@@ -74,7 +74,7 @@ def from_options(
     return Client(options)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The classes that need asyncio are loaded when they are asked for."""
     import importlib
 

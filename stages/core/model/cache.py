@@ -85,7 +85,7 @@ class ReplyStore(Protocol):
         ...
 
 
-def _packed(reply: Reply) -> dict[str, Any]:
+def _packed(reply: Reply) -> dict[str, object]:
     names = ("data", "text", "tokens_in", "tokens_out", "usd", "calls")
     return {name: getattr(reply, name) for name in names}
 

@@ -137,7 +137,7 @@ def _existing(options: ModelOptions) -> ReplyStore | None:
 
 
 def _placeheld(request: Request) -> Reply:
-    data: Any = "x"
+    data: object = "x"
     if request.schema is not None:
         data = placeholder(request.schema)
         problem = checker(request.schema)(data)
@@ -167,7 +167,7 @@ class DryRun(Dry):
         super().__init__(options)
         self._tallies: dict[str, CallTally] = defaultdict(CallTally)
         self._lengths: dict[str, int | None] = {}
-        self._prompts: dict[tuple[Any, ...], int] = {}
+        self._prompts: dict[tuple[object, ...], int] = {}
 
     def asked(self, request: Request, caller: Caller, *, cached: bool) -> None:
         """Count a request."""

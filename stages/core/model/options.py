@@ -41,7 +41,7 @@ def _keys(options: Mapping[str, object]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str) and len(value) >= SHORTEST_KEY)
 
 
-def _values(part: object, *, hidden: bool = False) -> Iterator[Any]:
+def _values(part: object, *, hidden: bool = False) -> Iterator[object]:
     """What stands under the name of a secret, at any depth."""
     if isinstance(part, Mapping):
         for name, inner in part.items():
@@ -137,7 +137,7 @@ def without_secrets(value: object) -> Any:
     return [without_secrets(part) for part in value] if isinstance(value, list) else value
 
 
-def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_options(pairs: Sequence[str]) -> dict[str, object]:
     """``KEY=VALUE`` pairs as a mapping; a value is JSON where it can be, else text.
 
     Raises:

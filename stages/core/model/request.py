@@ -298,7 +298,7 @@ class Model(Protocol):
         ...
 
 
-def wire_settings(request: Request, options: ModelOptions) -> dict[str, Any]:
+def wire_settings(request: Request, options: ModelOptions) -> dict[str, object]:
     """Everything about a request, beside messages and schema, that shapes its answer."""
     temperature = options.temperature if request.temperature is None else request.temperature
     return {

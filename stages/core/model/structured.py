@@ -18,7 +18,7 @@ LONGEST_PROBLEM = 400
 """Characters of a problem that go back to the model; a value in it may be long."""
 
 
-def checker(schema: Mapping[str, object]) -> Callable[[Any], str]:
+def checker(schema: Mapping[str, object]) -> Callable[[object], str]:
     """A function that says what is wrong with a value, in one line; empty where it fits.
 
     >>> wrong = checker({"type": "object", "required": ["a"]})
@@ -29,7 +29,7 @@ def checker(schema: Mapping[str, object]) -> Callable[[Any], str]:
 
 
 @lru_cache(maxsize=256)
-def _checker(canonical: bytes) -> Callable[[Any], str]:
+def _checker(canonical: bytes) -> Callable[[object], str]:
     import jsonschema_rs
 
     schema = orjson.loads(canonical)
@@ -62,7 +62,7 @@ MEND = (
 SAY_SOMETHING = "That answer was empty. Answer the question."
 
 
-def form(request: Request, mode: Mode) -> dict[str, Any]:
+def form(request: Request, mode: Mode) -> dict[str, object]:
     """The parameters of the call that hold its reply to the schema."""
     if request.schema is None or mode == "text":
         return {}
@@ -229,7 +229,7 @@ def _said(text: str) -> str:
     return re.sub(f"</?{TAG}", "", text, flags=re.I).strip()
 
 
-def _past_a_bracket(said: str, problem: Callable[[object], str], why: str) -> Any:
+def _past_a_bracket(said: str, problem: Callable[[object], str], why: str) -> object:
     """The whole answer behind one opening bracket too many; an array that was cut has more."""
     try:
         found = orjson.loads(said[1:])
@@ -259,7 +259,7 @@ def _opens(said: str, spans: Sequence[str]) -> bool:
 
 def _shaped(
     values: Sequence[object], problem: Callable[[object], str], shape: Shape, *, ended: bool
-) -> list[Any]:
+) -> list[object]:
     """The answers that the values hold once they are unwrapped and brought into form.
 
     Calls of a tool, and entries of the one list that an answer consists of, are parts of
@@ -273,13 +273,13 @@ def _shaped(
     if items and None not in items:
         whole = shape.of_items(items)
         return [whole] if ended and not problem(whole) else []
-    found: list[Any] = []
+    found: list[object] = []
     for one in values:
         found += [each for each in _unwrapped(one, problem, shape) if each not in found]
     return found
 
 
-def _calls(value: object) -> list[Any]:
+def _calls(value: object) -> list[object]:
     """What the calls of tools that are written as text are called with."""
     several = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
@@ -288,17 +288,17 @@ def _calls(value: object) -> list[Any]:
     return found if found and None not in found else []
 
 
-def _joined(parts: Sequence[Sequence[object]], shape: Shape) -> list[Any]:
+def _joined(parts: Sequence[Sequence[object]], shape: Shape) -> list[object]:
     """The one answer of which these are the parts; all of them where they contradict each other."""
     whole = merged([part[0] for part in parts], shape.schema)
     return [whole] if whole is not None else [part[0] for part in parts]
 
 
-def _unwrapped(value: object, problem: Callable[[object], str], shape: Shape) -> list[Any]:
+def _unwrapped(value: object, problem: Callable[[object], str], shape: Shape) -> list[object]:
     """The answers at the outermost level of a value that has any: as they are, else in form."""
     for level in levels(value):
         for form in (lambda one: one, shape.fitted):
-            found: list[Any] = []
+            found: list[object] = []
             for one in map(form, level):
                 if not problem(one) and one not in found:
                     found.append(one)
@@ -307,7 +307,7 @@ def _unwrapped(value: object, problem: Callable[[object], str], shape: Shape) ->
     return []
 
 
-def together(texts: Sequence[str], problem: Callable[[object], str], shape: Shape) -> Any:
+def together(texts: Sequence[str], problem: Callable[[object], str], shape: Shape) -> object:
     """The one value that several replies are the parts of, as where a tool was called more
     than once.
 
@@ -330,7 +330,7 @@ def together(texts: Sequence[str], problem: Callable[[object], str], shape: Shap
     return whole
 
 
-def _item(text: str, shape: Shape) -> Any:
+def _item(text: str, shape: Shape) -> object:
     try:
         return shape.item(orjson.loads(text))
     except orjson.JSONDecodeError:
@@ -359,7 +359,7 @@ def _no_json(said: str) -> str:
     return "the JSON value is broken or has no end" if opened else "the reply holds no JSON value"
 
 
-def _strict(said: str, spans: Sequence[str]) -> Iterator[Any]:
+def _strict(said: str, spans: Sequence[str]) -> Iterator[object]:
     """The values written as JSON wants it: the whole, what stands in fences, what stands in text."""
     try:
         yield orjson.loads(said)
@@ -373,7 +373,7 @@ def _strict(said: str, spans: Sequence[str]) -> Iterator[Any]:
             continue
 
 
-def _loose(spans: Sequence[str]) -> Iterator[Any]:
+def _loose(spans: Sequence[str]) -> Iterator[object]:
     """The same values, written loosely; each has its end."""
     from json_repair import repair_json
 
@@ -389,7 +389,7 @@ def _loose(spans: Sequence[str]) -> Iterator[Any]:
                 yield from _plain_json(mended)
 
 
-def _plain_json(mended: object) -> Iterator[Any]:
+def _plain_json(mended: object) -> Iterator[object]:
     """The value as strict JSON would read it: lone surrogates replaced, nothing beyond JSON in it."""
     try:
         yield orjson.loads(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
@@ -479,7 +479,7 @@ Known = Callable[[str], bool]
 """Whether a name is one that the model was shown."""
 
 
-def decoded(value: object) -> Any:
+def decoded(value: object) -> object:
     """The JSON value that a text holds; any other value as it is.
 
     >>> decoded('"{\\\\"a\\\\": 1}"'), decoded("[a")
@@ -537,7 +537,7 @@ class Shape:
     schema: Schema
     known: Known = lambda name: True
 
-    def fitted(self, value: object) -> Any:
+    def fitted(self, value: object) -> object:
         """The value in the form of the schema, as far as it can be brought there."""
         return self._fit(value, self.schema)
 
@@ -551,11 +551,11 @@ class Shape:
         names = {_plain(name) for name in entry.get("properties", {})}
         return self._fit(value, entry) if names & set(map(_plain, value)) else None
 
-    def of_items(self, items: Sequence[object]) -> Any:
+    def of_items(self, items: Sequence[object]) -> object:
         """The reply that consists of these entries."""
         return self._fit(list(items), self.schema)
 
-    def _fit(self, value: object, schema: Schema) -> Any:
+    def _fit(self, value: object, schema: Schema) -> object:
         kind = schema.get("type")
         if kind in ("object", "array"):
             value = decoded(value)
@@ -571,7 +571,7 @@ class Shape:
             return same[0] if same else value
         return value
 
-    def _object(self, value: object, schema: Schema) -> Any:
+    def _object(self, value: object, schema: Schema) -> object:
         known = schema.get("properties", {})
         if isinstance(value, list):
             key = self._list_of(schema)
@@ -591,7 +591,7 @@ class Shape:
             own = {**{key: part for key, part in value.items() if key not in own}, **own}
         return self._filled(own, schema)
 
-    def _filled(self, own: Mapping[str, object], schema: Schema) -> dict[str, Any]:
+    def _filled(self, own: Mapping[str, object], schema: Schema) -> dict[str, object]:
         """The object with its parts fitted, and what says nothing by being missing filled in."""
         known = schema.get("properties", {})
         made = {key: self._fit(part, known.get(key, {})) for key, part in own.items()}
@@ -608,7 +608,7 @@ class Shape:
                 made[key] = []
         return {**{key: made[key] for key in known if key in made}, **made}
 
-    def _array(self, value: object, schema: Schema) -> Any:
+    def _array(self, value: object, schema: Schema) -> object:
         entry = schema.get("items", {})
         if isinstance(value, list):
             return [self._fit(one, entry) for one in value]
@@ -620,7 +620,7 @@ class Shape:
             return [self._fit(value, entry)]
         return self._of_map(value, entry) if value and all(map(self.known, value)) else value
 
-    def _of_map(self, value: Mapping[str, object], entry: Schema) -> list[Any]:
+    def _of_map(self, value: Mapping[str, object], entry: Schema) -> list[object]:
         """Entries from a map of names: to what an entry says, or to the one thing that it says."""
         known = entry.get("properties", {})
         naming = [
@@ -635,7 +635,7 @@ class Shape:
             made.append(self._fit({**own, naming[0]: name}, entry))
         return made
 
-    def _alone(self, said: object, known: Schema, naming: str) -> dict[str, Any]:
+    def _alone(self, said: object, known: Schema, naming: str) -> dict[str, object]:
         """The one property that a bare value can be."""
         truth = isinstance(said, bool) or (
             isinstance(said, str) and said.strip().casefold() in TRUTH
@@ -652,7 +652,7 @@ class Shape:
         return lists[0] if len(lists) == 1 and set(rest) <= {"string"} else None
 
 
-def _renamed(value: Mapping[str, object], known: Schema) -> dict[str, Any]:
+def _renamed(value: Mapping[str, object], known: Schema) -> dict[str, object]:
     """The properties of the schema that stand in the value, also in another spelling.
 
     ``tableName`` and ``Table name`` are ``table_name``; so is ``table`` where nothing else

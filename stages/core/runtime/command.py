@@ -153,7 +153,7 @@ def _ids(given: str | None) -> frozenset[str] | None:
     return ids
 
 
-def _model_keywords(stage: Stage, common: Mapping[str, object]) -> dict[str, Any]:
+def _model_keywords(stage: Stage, common: Mapping[str, object]) -> dict[str, object]:
     """The shared options that the stage's function takes by keyword: lang, timeout, temperature."""
     import inspect
 

@@ -46,13 +46,13 @@ class Plan:
     """
 
     stage: Stage
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     only: frozenset[str] | None = None
     failed_only: bool = False
     unnamed: bool = False
     stale_ok: bool = False
     client: Client | None = None
-    database: Callable[[TaskInput], Any] | None = None
+    database: Callable[[TaskInput], object] | None = None
     dry: bool = False
     told: str = ""
     tasks: int = 0

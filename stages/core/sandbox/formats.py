@@ -66,7 +66,7 @@ def _json_lines(answer: Answer) -> bytes:
     return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer))
 
 
-def _objects(answer: Answer) -> Iterator[dict[str, Any]]:
+def _objects(answer: Answer) -> Iterator[dict[str, object]]:
     names = list(_distinct(answer.columns))
     for row in answer.rows:
         yield {name: _json(cell) for name, cell in zip(names, row, strict=True)}

@@ -189,7 +189,7 @@ def visible_sql(sql: str) -> str:
     return visible(sql, LONGEST)
 
 
-def packed(tried: QueryOutcome) -> dict[str, Any]:
+def packed(tried: QueryOutcome) -> dict[str, object]:
     """For keeping as JSON."""
     return asdict(tried)
 

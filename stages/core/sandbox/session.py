@@ -329,7 +329,7 @@ class Data:
 
     def _state(self, tables: Sequence[Table]) -> str | None:
         """What identifies the data behind the tables; None where a file is not there."""
-        parts: list[Any] = []
+        parts: list[object] = []
         for table in sorted(tables, key=lambda table: table["name"]):
             source = table.get("source", {"kind": ""})
             if "path" not in source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import orjson
 
@@ -93,7 +93,7 @@ def _holds_lines(path: Path) -> bool:
     """Whether the first line is one of the three kinds of line, broken or not."""
     head = first_line(path)
     try:
-        first: Any = orjson.loads(head)
+        first: object = orjson.loads(head)
     except orjson.JSONDecodeError:
         return b'"kind":"table"' in head[:200] or b'"kind":"catalog"' in head[:200]
     return isinstance(first, dict) and first.get("kind") in KINDS

@@ -138,7 +138,7 @@ def _unnamed(table: dict[str, Any], dialect: str) -> Unnamed:
     )
 
 
-def _words(record: dict[str, object], keys: tuple[str, ...]) -> dict[str, Any]:
+def _words(record: dict[str, object], keys: tuple[str, ...]) -> dict[str, object]:
     return {key: record[key] for key in keys if record.get(key) not in (None, "")}
 
 
@@ -168,7 +168,7 @@ def _column(column: dict[str, Any], marks: dict[str, str], dialect: str) -> Colu
     return record  # type: ignore[return-value]
 
 
-def _field(item: str | dict[str, object], dialect: str) -> dict[str, Any]:
+def _field(item: str | dict[str, object], dialect: str) -> dict[str, object]:
     if isinstance(item, str):
         return {"name": item, "type": "VARCHAR"}
     record = {"name": item["name"], "type": duckdb_type(item.get("type") or "", dialect)}

@@ -162,7 +162,7 @@ def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Any:
     return con
 
 
-def _words(error: Exception) -> Any:
+def _words(error: Exception) -> object:
     """What the server said; PyMySQL puts a number before it."""
     return error.args[1] if len(error.args) > 1 and isinstance(error.args[1], str) else error
 

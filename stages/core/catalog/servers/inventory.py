@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Protocol
 
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.names import fold
@@ -91,11 +91,11 @@ class Inventory:
 class ServerReader(Protocol):
     """A kind of server: `postgresql` and `mysql` are its two modules."""
 
-    inventory: Callable[[Any, ServerOptions, ScanOptions], Inventory]
+    inventory: Callable[[object, ServerOptions, ScanOptions], Inventory]
     """Everything but rows, in a constant number of statements."""
-    rows: Callable[[Any, ServerTable, int], list[Row]]
+    rows: Callable[[object, ServerTable, int], list[Row]]
     """The first rows of a table as text."""
-    count: Callable[[Any, ServerTable], int]
+    count: Callable[[object, ServerTable], int]
     """All rows of a table."""
     too_late: Callable[[Exception], bool]
     """Whether an error means that the time was over."""

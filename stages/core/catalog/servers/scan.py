@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, cast
+from typing import cast
 
 from stages.core.catalog.build import ScanResult, built, key, placed, with_id
 from stages.core.catalog.bytes.cells import spread
@@ -123,7 +123,7 @@ def _count(con: object, reader: ServerReader, where: Address, seen: ServerTable)
 def _result(where: Address, found: Inventory, options: ScanOptions) -> ScanResult:
     items = []
     for seen in found.tables:
-        source: dict[str, Any] = {
+        source: dict[str, object] = {
             "kind": where.kind,
             "url": where.safe,
             "table": key(seen.schema, seen.raw.name),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.documents import MARK_TABLE
 from stages.core.catalog.duck import interrupt
@@ -185,7 +185,7 @@ def _table(con: duckdb.DuckDBPyConnection, entry: DuckEntry, options: ScanOption
     if entry.schema != "main":
         raw.reader = {"schema": entry.schema, "name": entry.name}
     rows: list[Row] = []
-    types: list[Any] = [None] * len(entry.columns)
+    types: list[object] = [None] * len(entry.columns)
     try:
         with duck_rows.within(con, VIEW_SECONDS if entry.view else TABLE_SECONDS):
             probe = con.execute(f"SELECT * FROM {entry.sql} LIMIT 0").description or []

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -176,7 +176,7 @@ def _from_json(text: str) -> Iterator[str]:
             yield from _from_sql(record)
 
 
-def _records(text: str) -> Iterator[Any]:
+def _records(text: str) -> Iterator[object]:
     """The items of one JSON array, or the JSON of each line."""
     with suppress(orjson.JSONDecodeError):
         whole = orjson.loads(text)

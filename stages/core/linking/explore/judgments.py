@@ -13,7 +13,7 @@ from stages.core.text import visible
 REASON = 600
 """Characters kept of a reason, an observation or a summary."""
 
-JUDGMENT: Mapping[str, Any] = {
+JUDGMENT: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "table_full_name": {"type": "string"},

@@ -21,7 +21,7 @@ from stages.core.names import fold
 from stages.core.text import visible
 
 
-def _reply_schema(tables: str, columns: str) -> Mapping[str, Any]:
+def _reply_schema(tables: str, columns: str) -> Mapping[str, object]:
     entry = {
         "type": "object",
         "properties": {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.lang import Lang
 from stages.core.lines.readers import listed
@@ -185,7 +185,7 @@ class Joined:
         notes: What is worth knowing.
     """
 
-    paths: list[dict[str, Any]]
+    paths: list[dict[str, object]]
     unconnected: list[list[str]]
     notes: list[str]
 
@@ -236,7 +236,7 @@ def _take(path: JoinPath, picked: Picked, relations: Relations, lang: Lang) -> N
                     picked.add(table, column, join_pick(edge, lang))
 
 
-def _entry(path: JoinPath, declined: str) -> dict[str, Any]:
+def _entry(path: JoinPath, declined: str) -> dict[str, object]:
     joins = [
         {
             "left": edge.left,

@@ -59,7 +59,7 @@ class Progress:
     picked: Picked = field(default_factory=Picked)
     declined: dict[tuple[str, str], str] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
-    rounds: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[dict[str, object]] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 

@@ -141,7 +141,7 @@ RESULT_CHARS, LEAST_CHARS, SQL_CHARS = 12_000, 600, 1_000
 
 CONFIRM = "CONFIRM"
 
-_COLUMN: Mapping[str, Any] = {
+_COLUMN: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "column_name": {"type": "string"},
@@ -150,7 +150,7 @@ _COLUMN: Mapping[str, Any] = {
     "required": ["column_name", "relevance_reason"],
     "additionalProperties": False,
 }
-_TABLE: Mapping[str, Any] = {
+_TABLE: Mapping[str, object] = {
     "type": "object",
     "properties": {
         "table": {"type": "string"},
@@ -159,7 +159,7 @@ _TABLE: Mapping[str, Any] = {
     "required": ["table", "relevant_columns"],
     "additionalProperties": False,
 }
-_DECLINED: Mapping[str, Any] = {
+_DECLINED: Mapping[str, object] = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "reason": {"type": "string"}},
     "required": ["path", "reason"],
@@ -167,9 +167,9 @@ _DECLINED: Mapping[str, Any] = {
 }
 
 
-def reply_schema(*, paths: bool) -> Mapping[str, Any]:
+def reply_schema(*, paths: bool) -> Mapping[str, object]:
     """JSON Schema of a reply; with ``paths`` join paths may be declined."""
-    properties: dict[str, Any] = {
+    properties: dict[str, object] = {
         "refined_schema": {"type": "array", "items": _TABLE},
         "exploration_queries": {"type": "array", "items": {"type": "string"}},
         **({"declined_paths": {"type": "array", "items": _DECLINED}} if paths else {}),

@@ -142,7 +142,7 @@ class Direct:
             self._session = None
 
 
-def _streamed(raw: bytes) -> dict[str, Any] | None:
+def _streamed(raw: bytes) -> dict[str, object] | None:
     """A chat completion that came in pieces, as server-sent events; None where it is no such."""
     if not raw.lstrip().startswith(b"data:"):
         return None

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stages.core.errors import SqlUnavailable
 from stages.core.records import Table
@@ -138,7 +138,7 @@ class DuckEngine:
         return {name: path for name, path in found if path is not None}
 
 
-def _cells(row: list[object], types: list[str]) -> list[Any]:
+def _cells(row: list[object], types: list[str]) -> list[object]:
     """Cells as they came through the pipe, decimals as decimals again."""
     return [
         Decimal(cell) if type_.startswith("DECIMAL") and isinstance(cell, str) else cell

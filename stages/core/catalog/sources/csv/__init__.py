@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog import headers
 from stages.core.catalog.bytes import cells, encoding, sampling
@@ -144,7 +144,7 @@ def _raw(
     table: csv_table.Grid,
 ) -> SourceTable:
     """The table as a record."""
-    reader: dict[str, Any] = {
+    reader: dict[str, object] = {
         "encoding": found.name,
         **how.record(),
         "header": table.header,

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.bytes import encoding, sampling
 from stages.core.catalog.source_table import ScanOptions, SourceTable
@@ -153,9 +153,9 @@ def _reader(
     place: shape.Place,
     sample: sampling.ByteSample,
     table: columns.Columns,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """How the file is read: where the table is, and whether DuckDB may read it itself."""
-    reader: dict[str, Any] = {"encoding": found.name, **place.reader()}
+    reader: dict[str, object] = {"encoding": found.name, **place.reader()}
     if table.renamed:
         reader["keys"] = table.renamed
     mended = (

@@ -160,7 +160,7 @@ def _examples(items: list[object], kind: str, most: int) -> list[str]:
             return picked
         return texts_of([(texts[text], kind) for text in picked])
     alike = len({type(item) for item in items}) == 1
-    values: Iterable[Any] = (
+    values: Iterable[object] = (
         items
         if alike and not isinstance(items[0], (dict, list))
         else (json_types.plain(item, kind) for item in items)
@@ -169,7 +169,7 @@ def _examples(items: list[object], kind: str, most: int) -> list[str]:
     return list(dict.fromkeys(picked))
 
 
-def _some(items: list[object]) -> Iterable[Any]:
+def _some(items: list[object]) -> Iterable[object]:
     """Some values out of many, evenly, the first and the last among them."""
     if len(items) <= _LOOK:
         return items

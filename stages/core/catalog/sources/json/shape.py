@@ -269,7 +269,9 @@ def in_object(top: Row, *, cut: bool) -> list[Place]:
     return [Place("lines", records=[top])]
 
 
-def _deeper(top: Row, found: Mapping[tuple[str, ...], object]) -> dict[tuple[str, ...], list[Any]]:
+def _deeper(
+    top: Row, found: Mapping[tuple[str, ...], object]
+) -> dict[tuple[str, ...], list[object]]:
     """Arrays of objects within the members beside the tables of the highest level."""
     if max(map(len, found)) > 1:
         return {}
@@ -282,9 +284,9 @@ def _deeper(top: Row, found: Mapping[tuple[str, ...], object]) -> dict[tuple[str
     }
 
 
-def _arrays(top: Row, depth: int = _DEPTH) -> dict[tuple[str, ...], list[Any]]:
+def _arrays(top: Row, depth: int = _DEPTH) -> dict[tuple[str, ...], list[object]]:
     """Arrays of records by path: those of the highest level that has any."""
-    found: dict[tuple[str, ...], list[Any]] = {
+    found: dict[tuple[str, ...], list[object]] = {
         (key,): value for key, value in top.items() if _holds_records(key, value)
     }
     if len(found) > 1:
@@ -317,7 +319,9 @@ def _members(top: Row, found: dict[tuple[str, ...], list[object]]) -> list[Place
         found = {path: array for path, array in found.items() if path == ("records",)}
     highest = min(map(len, found))
     several = sum(1 for path in found if len(path) == highest) > 1
-    described: Any = next((top[key] for key in ("columns", "fields", "header") if key in top), [])
+    described: object = next(
+        (top[key] for key in ("columns", "fields", "header") if key in top), []
+    )
     made = []
     for path, records in found.items():
         inner = ".".join(path) if several or len(path) > highest else None

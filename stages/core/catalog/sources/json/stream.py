@@ -67,7 +67,7 @@ class Stream:
         """Characters before the cursor."""
         return self._before + self._at
 
-    def _pairs(self, pairs: list[tuple[str, object]]) -> dict[str, Any]:
+    def _pairs(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(pairs)
         self.repeated = self.repeated or len(made) < len(pairs)
         return made
@@ -157,7 +157,7 @@ class Stream:
         self._at = end + 1
         return True
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self) -> Iterator[object]:
         """The elements of the array at the cursor, one at a time.
 
         Raises:

@@ -256,9 +256,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def by_key(values: Iterable[dict[str, object]]) -> dict[str, list[Any]]:
+def by_key(values: Iterable[dict[str, object]]) -> dict[str, list[object]]:
     """The values under each key, keys in the order they first came."""
-    parts: dict[str, list[Any]] = {}
+    parts: dict[str, list[object]] = {}
     for value in values:
         for key, item in value.items():
             parts.setdefault(key, []).append(item)
@@ -300,7 +300,7 @@ def fields(name: str, values: Iterable[object], examples: int) -> list[Field]:
     return found
 
 
-def _walk(name: str, values: Sequence[object], level: int) -> Iterator[tuple[str, list[Any]]]:
+def _walk(name: str, values: Sequence[object], level: int) -> Iterator[tuple[str, list[object]]]:
     """Dotted paths below a column, each followed by those below it."""
     objects = [value for value in _flat(values) if isinstance(value, dict)]
     if level > _LEVELS or not objects or not _object(objects, level).startswith("STRUCT"):
@@ -311,7 +311,7 @@ def _walk(name: str, values: Sequence[object], level: int) -> Iterator[tuple[str
         yield from _walk(f"{name}.{key}", given, level + 1)
 
 
-def _flat(values: Iterable[object]) -> Iterator[Any]:
+def _flat(values: Iterable[object]) -> Iterator[object]:
     """Values with arrays opened, nulls left out."""
     for value in values:
         if isinstance(value, list):
