@@ -8,7 +8,7 @@ The statement is DuckDB SQL, the server's own, or of another --dialect. It comes
 from stdin where - stands in its place or nothing does. Instead of a statement:
 
 \b
-    \\tables         all tables
+    \\tables         all tables, their aliases and columns; totals on stderr
     \\schema NAME    columns of one table, and its first rows
 
 A terminal is shown the first rows and short cells; a file or a pipe gets all of them whole.
@@ -235,6 +235,7 @@ def _answers(place: str, sql: str, options: Mapping[str, Any], limits: Limits) -
         word, *after = sql.strip().rstrip(";").split(None, 1) or [""]
         rest = "".join(after)
         if word == "\\tables":
+            diagnostics.note(database.totals())
             return [database.tables()]
         if word == "\\schema":
             if not rest.strip():

@@ -16,7 +16,7 @@ class FiniteFloatRange(click.FloatRange):
     ) -> float:
         """The number.
 
-        >>> Real(0, 1).convert("0.5", None, None)
+        >>> FiniteFloatRange(0, 1).convert("0.5", None, None)
         0.5
         """
         found = super().convert(value, param, ctx)

@@ -46,7 +46,7 @@ def kinds(items):
 
 def test_shelf_comes_once_and_before_its_first_task():
     items = read(catalog(), table("a"), task("1"), task("2"))
-    assert kinds(items) == ["Shelf", "Asked", "Asked"]
+    assert kinds(items) == ["CatalogLines", "TaskInput", "TaskInput"]
     assert [t["name"] for t in items[1].tables] == ["a"]
 
 
@@ -62,7 +62,7 @@ def test_catalog_and_table_bytes_pass_unchanged():
 def test_concatenated_files_merge_identical_lines():
     once = [catalog(), table("a"), task("1")]
     items = read(*once, catalog(), table("a"), task("2"))
-    assert kinds(items) == ["Shelf", "Asked", "Asked"]
+    assert kinds(items) == ["CatalogLines", "TaskInput", "TaskInput"]
 
 
 def test_two_lines_for_one_table_are_an_error_that_names_both():
@@ -81,7 +81,7 @@ def test_last_wins_takes_the_last_even_after_a_task():
 
 def test_table_line_after_its_task_is_still_written():
     items = read(catalog(), table("a"), task("1"), table("b"), task("2"))
-    assert kinds(items) == ["Shelf", "Asked", "Shelf", "Asked"]
+    assert kinds(items) == ["CatalogLines", "TaskInput", "CatalogLines", "TaskInput"]
     assert [t["name"] for t in items[1].tables] == ["a"]
     assert [t["name"] for t in items[3].tables] == ["a", "b"]
     assert b"".join(items[2].lines()) == table("b")
@@ -113,13 +113,13 @@ def test_broken_line_names_place_and_rule(raw, words):
 
 def test_cut_last_line_is_told_from_a_wrong_one():
     items = read(catalog(), table("a"), task("1"), task("2")[:-20])
-    assert kinds(items) == ["Shelf", "Asked", "Broken"]
+    assert kinds(items) == ["CatalogLines", "TaskInput", "BadLine"]
     assert "cut off" in items[-1].error.what
 
 
 def test_blank_lines_and_a_bom_are_nothing():
     items = read(b"\xef\xbb\xbf", catalog(), b"\n  \n\r\n", table("a"), task("1"))
-    assert kinds(items) == ["Shelf", "Asked"]
+    assert kinds(items) == ["CatalogLines", "TaskInput"]
 
 
 def test_table_line_that_breaks_its_schema_passes_and_marks_its_catalog():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import orjson
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from stages.core.sandbox import formats
 from stages.core.sandbox.limits import Answer
 from tests.helpers.sandbox_kit import write_root
-from tests.helpers.tools import environment, on_terminal, winnow
+from tests.helpers.tools import environment, on_terminal, run, winnow
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_lines_on_stdin(place):
 
 def test_tables_and_schema(place):
     done = winnow(place, "query", "s.jsonl", "\\tables")
-    assert done.stdout.decode().splitlines()[0] == "table,rows,columns,source"
+    assert done.stdout.decode().splitlines()[0] == "table,rows,columns,source,aliases,column_names"
     done = winnow(place, "query", "s.jsonl", "\\schema Dept", "--format", "json")
     columns, rows = json.loads(done.stdout)
     assert [column["column"] for column in columns] == ["dept_id", "name"]
@@ -260,3 +261,58 @@ def test_json_of_odd_values():
     assert list(first) == ["a\n## x", "b", "b_2"]
     assert first["a\n## x"] == "\x1b[31mred\u202e"
     assert list(second.values()) == ["nan", 2**70, "?"]
+
+
+def test_all_names_of_a_table_answer(tmp_path: Path) -> None:
+    (tmp_path / "staff.json").write_text(
+        '{"table": "People Of 2024", "records": [{"id": 1}, {"id": 2}]}'
+    )
+    (tmp_path / "df_x.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "x.csv").write_text("c\n3\n")
+    for name in (
+        "people_of_2024",
+        '"People Of 2024"',
+        "staff",
+        "df_people_of_2024",
+        "df_staff",
+        "DF_Staff",
+    ):
+        ran = run("query", str(tmp_path), f"SELECT count(*) AS n FROM {name}")
+        assert ran.out == b"n\n2\n", (name, ran.err)
+    assert run("query", str(tmp_path), "SELECT * FROM df_x").out == b"a,b\n1,2\n"
+    assert run("query", str(tmp_path), "SELECT * FROM df_df_x").out == b"a,b\n1,2\n"
+    ran = run("query", str(tmp_path), "\\tables")
+    assert ran.out.decode().splitlines() == [
+        "table,rows,columns,source,aliases,column_names",
+        'df_x,1,2,df_x.csv,,"a, b"',
+        'people_of_2024,2,1,staff.json,"People Of 2024, staff",id',
+        "x,1,1,x.csv,,c",
+    ]
+    assert "3 tables, 4 columns, 4 rows" in ran.err
+
+
+@pytest.mark.parametrize(
+    "name", ["shop.orders", '"shop"."orders"', "main.orders", "[orders]", "SHOP . Orders"]
+)
+def test_schema_finds_what_a_statement_finds(tmp_path: Path, name: str) -> None:
+    (tmp_path / "orders.csv").write_text("id\n1\n")
+    ran = run("query", str(tmp_path), f"\\schema {name}")
+    assert ran.status == 0, ran.err
+    assert ran.out.startswith(b"column,type")
+
+
+def test_paths_are_looked_for_beside_the_lines_and_then_here(tmp_path: Path) -> None:
+    data, out, moved = tmp_path / "data", tmp_path / "out", tmp_path / "moved"
+    for folder in (data, out, moved):
+        folder.mkdir()
+    (data / "t.csv").write_text("a\n1\n")
+    assert run("scan", "data", "-o", "out/s.jsonl", cwd=tmp_path).status == 0
+    assert run("scan", ".", "-o", "s.jsonl", cwd=data).status == 0
+    sql = "SELECT a FROM t"
+    assert run("query", "out/s.jsonl", sql, cwd=tmp_path).out == b"a\n1\n"
+    assert run("query", "data/s.jsonl", sql, cwd=tmp_path).out == b"a\n1\n"
+    assert run("query", "../out/s.jsonl", sql, cwd=data).status == 1, "neither beside nor here"
+    (out / "s.jsonl").rename(tmp_path / "s.jsonl")
+    assert run("query", "../s.jsonl", sql, cwd=moved).out == b"a\n1\n"
+    (moved / "t.csv").write_text("a\n2\n")
+    assert run("query", "../data/s.jsonl", sql, cwd=moved).out == b"a\n1\n", "beside comes first"

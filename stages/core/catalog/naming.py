@@ -103,16 +103,24 @@ def _spelt_otherwise(origin: Origin) -> bool:
 
 
 def aliases(origins: Sequence[Origin], names: Sequence[str]) -> list[list[str]]:
-    """For each table its original spelling, where that differs from its canonical name and
-    means no other table, neither by spelling nor by canonical name."""
+    """For each table its original spelling, and the stem of its file where a JSON file calls it
+    otherwise; each where it differs from its canonical name and means no other table, neither by
+    spelling, canonical name nor stem."""
     owners: dict[str, set[int]] = defaultdict(set)
-    for i, (origin, name) in enumerate(zip(origins, names, strict=True)):
-        owners[fold(origin.spelling)].add(i)
-        owners[fold(name)].add(i)
+    spelt = [list(dict.fromkeys([origin.spelling, *_stems(origin)])) for origin in origins]
+    for i, (spellings, name) in enumerate(zip(spelt, names, strict=True)):
+        for word in (*spellings, name):
+            owners[fold(word)].add(i)
     return [
-        [origin.spelling] if _free(origin.spelling, name, owners) else []
-        for origin, name in zip(origins, names, strict=True)
+        [word for word in spellings if _free(word, name, owners)]
+        for spellings, name in zip(spelt, names, strict=True)
     ]
+
+
+def _stems(origin: Origin) -> list[str]:
+    if origin.kind != "json":
+        return []
+    return [PurePosixPath(origin.path).name.split(".", 1)[0]]
 
 
 def _free(spelling: str, name: str, owners: dict[str, set[int]]) -> bool:

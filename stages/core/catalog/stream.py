@@ -348,7 +348,9 @@ def _rooted(
     if is_server(root):
         task["root"] = root = masked(root)
     if isinstance(result, WinnowError):
-        yield DataError(result.what, place=f"{line.place}: {root}", hint=result.hint)
+        tried = "" if is_server(root) else os.path.abspath(root)
+        place = root if tried in ("", root) else f"{root} ({tried})"
+        yield DataError(result.what, place=f"{line.place}: {place}", hint=result.hint)
         yield {**task, "error": {"stage": "scan", "message": str(result)}}
         return
     if result.catalog["id"] not in out:

@@ -22,6 +22,7 @@ from stages.core.errors import DataError, LineError, WinnowError
 from stages.core.line_files import raw_lines
 from stages.core.lines import edits, schema
 from stages.core.records import Catalog, Table, Task
+from stages.core.roots import root_of
 
 KINDS = ("catalog", "table", "task")
 STRANGE = 100
@@ -72,7 +73,20 @@ class CatalogLines:
         """The catalog record; a bare one where only table lines came."""
         if self.line is None:
             return {"kind": "catalog", "v": 1, "id": self.id, "name": self.id}
-        return cast("Catalog", self.line.record)
+        return self._placed
+
+    @cached_property
+    def _placed(self) -> Catalog:
+        """The catalog record, with its root as seen from the working folder."""
+        assert self.line is not None
+        catalog = cast("Catalog", self.line.record)
+        if "root" not in catalog:
+            return catalog
+        sources = (table.get("source", {}) for table in self.records)
+        files = [source["path"] for source in sources if "path" in source]
+        files += [document["path"] for document in catalog.get("documents", ())]
+        root = root_of(catalog["root"], self.line.place, files)
+        return catalog if root == catalog["root"] else {**catalog, "root": root}
 
     @cached_property
     def records(self) -> list[Table]:
@@ -97,6 +111,7 @@ class CatalogLines:
     def forget_derived(self) -> None:
         """Drop what was computed from the lines, after one of them changed."""
         self.__dict__.pop("records", None)
+        self.__dict__.pop("_placed", None)
         self.__dict__.pop("tables_hash", None)
 
 

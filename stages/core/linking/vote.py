@@ -99,7 +99,7 @@ def decide(rounds: Sequence[Round], table: str, lang: Lang) -> TableOutcome:
     """The outcome for one table by majority, ties kept (first seed, 4.4).
 
     >>> decide([{"a": Verdict(True, "x")}, {"a": Verdict(False, "y")}, {}], "a", "en")
-    Outcome(relevant=True, tally='1/2', reason='x')
+    TableOutcome(relevant=True, tally='1/2', reason='x')
     """
     verdicts = [votes[table] for votes in rounds if table in votes]
     if not verdicts:

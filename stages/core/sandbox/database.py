@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlglot import exp
 
+from stages.core.counts import many
 from stages.core.errors import SqlError, SqlFailed, SqlRefused, UsageError
 from stages.core.records import Catalog, Column, Table
 from stages.core.sandbox.engine.worker import EngineError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from stages.core.sandbox.gate.gate import Checked
 
 LONGEST = 240
+_PARTS = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^.]+')
 _SYNTAX = "syntax error: "
 _PREFIX = re.compile(r"^(?:[A-Z][A-Za-z ]*Error|INTERRUPT Error): ")
 _ECHO = re.compile(
@@ -135,6 +137,31 @@ def tables(names: TableNames) -> Answer:
     return Answer(("table", "rows", "columns", "source"), types, rows)
 
 
+def overview(names: TableNames) -> Answer:
+    """All tables with all their names and those of their columns."""
+    short = tables(names)
+    rows = tuple(
+        (
+            *row,
+            ", ".join(table.get("aliases", [])),
+            ", ".join(column["name"] for column in table["columns"]),
+        )
+        for row, table in zip(short.rows, names.tables, strict=True)
+    )
+    head = (*short.columns, "aliases", "column_names")
+    return Answer(head, (*short.types, "VARCHAR", "VARCHAR"), rows)
+
+
+def totals(names: TableNames) -> str:
+    """How many tables, columns and known rows the catalog has."""
+    counts = [table.get("rows", {"count": None})["count"] for table in names.tables]
+    unknown = sum(count is None for count in counts)
+    told = f" and those of {unknown} not counted" if unknown else ""
+    every = sum(len(table["columns"]) for table in names.tables)
+    rows = sum(count or 0 for count in counts)
+    return f"{many(len(counts), 'table')}, {many(every, 'column')}, {many(rows, 'row')}{told}"
+
+
 def table_columns(table: Table) -> Answer:
     """The columns of one table: name, type, whether nulls were seen, key, examples, meaning."""
     rows = tuple(
@@ -208,9 +235,17 @@ def named(parts: Sequence[str], names: TableNames) -> Table:
         SqlRefused: There is none; with the nearest names.
     """
     table, _ = names.find(parts)
+    if table is None and len(parts) == 1:  # one name, or a dotted path that nobody has cut yet
+        table, _ = names.find([_plain(part) for part in _PARTS.findall(parts[0])])
     if table is None:
         raise SqlRefused(names.no_table(".".join(parts)))
     return table
+
+
+def _plain(part: str) -> str:
+    part = part.strip()
+    quotes = ('""', "``", "[]")
+    return part[1:-1].replace('""', '"') if part[:1] + part[-1:] in quotes else part
 
 
 def summary(query: exp.Query, head: Sequence[str], types: Sequence[str]) -> exp.Query:
@@ -319,9 +354,12 @@ class Database:
                 raise
 
     def tables(self) -> Answer:
-        """All tables, from the catalog."""
+        """All tables with their aliases and columns, from the catalog."""
+        return overview(self.names)
 
-        return tables(self.names)
+    def totals(self) -> str:
+        """How much there is, in one line."""
+        return totals(self.names)
 
     def schema(self, name: str) -> tuple[Answer, Answer | None]:
         """The columns of one table from the catalog, and its first rows where there is data.
@@ -331,7 +369,7 @@ class Database:
             SqlError: The rows cannot be read.
         """
 
-        table = named([name.strip().strip('"`')], self.names)
+        table = named([name.strip()], self.names)
         columns = table_columns(table)
         if not self.has_data(table):
             return columns, None

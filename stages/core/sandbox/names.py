@@ -10,6 +10,7 @@ from stages.core.records import Table
 from stages.core.text import quoted
 
 SUGGESTIONS = 3
+FRAME = "df_"
 CLOSE_ENOUGH = 60  # percent, of rapidfuzz's ratio
 LONGEST_NAME = 80
 
@@ -40,8 +41,12 @@ class TableNames:
         self._spellings = [word for word, _ in spelt]
 
     def exact(self, name: str) -> Table | None:
-        """The table of this canonical name or alias, without regard to case."""
-        return self._by_name.get(fold(name)) or self._by_alias.get(fold(name))
+        """The table of this canonical name or alias, without regard to case; ``df_NAME``, as
+        code for data frames calls it, is one of its names where no other table has it."""
+        found = self._by_name.get(fold(name)) or self._by_alias.get(fold(name))
+        if found is None and fold(name).startswith(FRAME):
+            return self.exact(name[len(FRAME) :])
+        return found
 
     def find(self, parts: Sequence[str]) -> tuple[Table | None, str]:
         """The table meant by ``catalog.schema.name`` parts, and a note where it was a guess.

@@ -18,7 +18,7 @@ from stages.core.records import Table
 from stages.core.sandbox.engine.store import TARGET, Store, table_folder
 from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.names import TableNames, hidden
+from stages.core.sandbox.names import FRAME, TableNames, hidden
 from stages.core.sandbox.source import open_source
 from stages.core.text import visible
 
@@ -97,7 +97,8 @@ def _attach(
     con.execute(f"ATTACH '{path}' AS {handle} (READ_ONLY)")
     left_out = ", ".join(map(_identifier, hidden(table)))
     columns = f"* EXCLUDE ({left_out})" if left_out else "*"
-    for name in (table["name"], *table.get("aliases", [])):
+    own = (table["name"], *table.get("aliases", []))
+    for name in (*own, *(f"{FRAME}{name}" for name in own)):
         if names.exact(name) is table:
             con.execute(
                 f"CREATE OR REPLACE VIEW main.{_identifier(name)} AS "

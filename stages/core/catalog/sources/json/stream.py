@@ -244,10 +244,10 @@ def is_torn(text: str) -> bool:
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for halves of characters, which nothing else can hold.
+    r"""The text with U+FFFD for halves of characters, which nothing else can hold.
 
-    >>> whole("cut off \ud83d")
-    'cut off \ufffd'
+    >>> ascii(whole("cut off \ud83d"))
+    "'cut off \\ufffd'"
     """
     return text if text.isascii() else _HALF.sub("\ufffd", text)
 
