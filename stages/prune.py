@@ -27,7 +27,7 @@ from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
 from stages.core.linking.column_refs import column_refs, grouped
 from stages.core.linking.judgment import voted
 from stages.core.linking.prune.ask import SAMPLES, PruneOptions, ask, prompt_hash
-from stages.core.linking.prune.builtin import MAX_COLUMNS, Protected, by_evidence, cut
+from stages.core.linking.prune.builtin import MAX_COLUMNS, Protected, best_of, by_evidence, cut
 from stages.core.linking.prune.scores import scores
 from stages.core.linking.prune.tally import PruneOutcome, merged, superset_section
 from stages.core.linking.render import sheet, table_text, whole
@@ -187,18 +187,22 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
 def _builtin(task: Task, guarded: Protected) -> Survivors:
     """What evidence leaves and whatever `vote` keeps; everything where it would leave nothing.
 
-    The budget may cut columns of what `vote` keeps, but not its names and keys.
+    The budget may cut columns of what `vote` keeps, but not the best of a table.
     """
     judged, whole = guarded.judged, voted(task, guarded.tables)
-    kept = by_evidence(guarded, scores(task, guarded.tables), whole)
+    thought = scores(task, guarded.tables)
+    kept = by_evidence(guarded, thought, whole)
     refused = bool(judged) and not kept
     if refused:
         kept = {table["name"]: frozenset(column_refs(table)) for table in judged}
     names = frozenset(table["name"] for table in judged)
-    plain = frozenset(unit for unit in guarded.names | guarded.joining if unit[0] in whole)
-    bare = whole & names - {name for name, _ in plain}
-    plain |= {(name, unit) for name in bare for unit in kept.get(name, ())}
-    return Survivors(PruneOutcome(kept, names, plain, refused=refused))
+    best = frozenset(
+        unit
+        for table in judged
+        if table["name"] in whole
+        for unit in best_of(table, thought, guarded.names | guarded.joining)
+    )
+    return Survivors(PruneOutcome(kept, names, best, refused=refused))
 
 
 def _section(

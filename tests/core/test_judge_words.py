@@ -11,7 +11,7 @@ from stages.core.judge.language import chinese, dates, tokenize
 from stages.core.judge.match import expand
 from stages.core.judge.question import patterns
 from stages.core.judge.question import question as question_question
-from stages.core.judge.question.question import read
+from stages.core.judge.question.question import QueryTerm, read
 
 
 @pytest.mark.parametrize(
@@ -152,3 +152,13 @@ def test_questions_without_words_have_no_units(task: dict[str, str]) -> None:
 
 def test_last_name() -> None:
     assert keys.last_name("db.public.users") == "users"
+
+
+@pytest.mark.parametrize(
+    ("column", "word"), [("qty", "quantity"), ("cty_nm", "county"), ("ctry", "country")]
+)
+def test_shortenings_that_end_in_y_are_met_as_stems(column: str, word: str) -> None:
+    terms = tokenize.terms(column)
+    known = expand.vocabulary({term: at for at, term in enumerate(terms)}, range(len(terms)))
+    unit = QueryTerm(word, ((tokenize.stem(word), 1.0),), 0, "question")
+    assert expand.expand(unit, known).get(0, 0.0) >= expand.ABBREVIATION

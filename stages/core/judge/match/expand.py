@@ -251,11 +251,15 @@ def _variants(term: str, text: str, known: Vocabulary, soft: bool) -> Iterable[t
     if not term.isalpha():
         return
     yield from known.english.get(term, ())
-    yield from ((short, ABBREVIATION) for short in _USUAL.get(term, ()))
+    yield from ((tokenize.stem(short), ABBREVIATION) for short in _USUAL.get(term, ()))
     word = text.lower() if text.isascii() else term
     if len(term) >= 4:
+        # Terms are stems, and that of ``qty`` ends in i.
+        letters = f"{word}i" if word.endswith("y") else word
         yield from (
-            (s, ABBREVIATION) for s in known.short[term[0]].made_of(word) if abbreviates(s, word)
+            (s, ABBREVIATION)
+            for s in known.short[term[0]].made_of(letters)
+            if abbreviates(s, word) or (s[-1] == "i" and abbreviates(f"{s[:-1]}y", word))
         )
     if len(term) >= 5:
         yield from (

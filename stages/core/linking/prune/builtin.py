@@ -241,6 +241,16 @@ def cut(
     }
 
 
+def best_of(table: Table, scores: Scores, plain: Collection[ColumnRef]) -> list[ColumnRef]:
+    """The column of a table that a budget cuts last; none where it has no columns."""
+    name = table["name"]
+    ranked = sorted(
+        (-_worth((name, unit), column, scores, plain), place, unit)
+        for place, (unit, column) in enumerate(column_of(table).items())
+    )
+    return [(name, unit) for _, _, unit in ranked[:1]]
+
+
 def _worth(unit: ColumnRef, column: str, scores: Scores, plain: Collection[ColumnRef]) -> float:
     """What a column is ranked by: its own score, or a share of its table's.
 
