@@ -201,6 +201,6 @@ def parts_of(names: Sequence[str], families: Ints) -> Parts:
 
 
 def _short_year(name: str) -> dates.Span | None:
-    """The year that two digits at the end of a name may mean."""
-    match = re.search(r"(?<!\d)(\d\d)$", name)
+    """The year that two digits may mean at the end of a name that is no code (``indiv_16``)."""
+    match = re.search(r"(?:[a-z]{4}|[\W_])(\d\d)$", name.lower())
     return dates.whole(f"20{match[1]}", 1, 12) if match else None

@@ -29,7 +29,7 @@ FIELD_WEIGHT = {
     "kind": 0.4,
 }
 #: Likeness of a date's words with the name of a table that holds the time and spells it otherwise.
-HELD = 0.9
+HELD = 0.35
 #: Tables that go on to the full features.
 MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
 _K1, _B = 1.2, 0.75
