@@ -1,3 +1,4 @@
-"""Winnow: the few tables and columns that a question needs, as a chain of commands over JSON lines."""
+"""Winnow: the few tables and columns that a question needs, as a chain of commands over JSON
+lines."""
 
 __version__ = "0.1.0"

@@ -21,7 +21,8 @@ WHERE = click.option(
     envvar="WINNOW_CACHE",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Folder of kept replies, or an exported file.  [default: winnow in the user's cache folder]",
+    help="Folder of kept replies, or an exported file.  [default: winnow in the user's cache "
+    "folder]",
 )
 KEYS = click.argument("keys", nargs=-1, metavar="[KEY]...")
 MODEL = click.option("--model", metavar="ID", help="Only replies of this model.")
@@ -58,7 +59,8 @@ def cache() -> None:
 def list_(
     keys: Sequence[str], model: str | None, log: Path | None, where: Path | None, most: int | None
 ) -> None:
-    """List kept replies, the latest last: key, age, tokens in+out, model, schema#sample, question."""
+    """List kept replies, the latest last: key, age, tokens in+out, model, schema#sample,
+    question."""
     from stages.core.model.cache_listing import row
 
     now = time.time()

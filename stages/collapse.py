@@ -142,7 +142,8 @@ BY = click.Option(
     ["--by"],
     metavar="NAME,…",
     callback=_names,
-    help=f"Sections that decide, of {', '.join(DECIDERS)}. [default: those that stand; link only alone]",
+    help=f"Sections that decide, of {', '.join(DECIDERS)}. [default: those that stand; link only "
+    "alone]",
 )
 
 

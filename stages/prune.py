@@ -289,7 +289,8 @@ STAGE = Stage(
             default=LEAST_TOKENS,
             metavar="TOKENS",
             show_default=True,
-            help="Tokens of a whole prompt at which a batch is closed; more where the task's texts alone take most of them.",
+            help="Tokens of a whole prompt at which a batch is closed; more where the task's "
+            "texts alone take most of them.",
         ),
         click.Option(
             ["--max-tokens"],

@@ -4,8 +4,8 @@ SOURCE is a file of lines that `winnow scan` wrote, a folder, a data file, the U
 or - for lines on stdin. Every table answers, folded or not, by its canonical name and its
 aliases.
 
-The statement is DuckDB SQL, the server's own, or of another --dialect. It comes from --sql, after SOURCE, or
-from stdin where - stands in its place or nothing does. Instead of a statement:
+The statement is DuckDB SQL, the server's own, or of another --dialect. It comes from --sql,
+after SOURCE, or from stdin where - stands in its place or nothing does. Instead of a statement:
 
 \b
     \\tables         all tables, their aliases and columns; totals on stderr
@@ -165,7 +165,8 @@ def query(
 
 
 def _limits(options: Mapping[str, Any], terminal: bool) -> Limits:
-    """The limits that the options give; what a program reads is cut nowhere unless it is asked for."""
+    """The limits that the options give; what a program reads is cut nowhere unless it is asked
+    for."""
     given = {item.name: options.get(item.name) for item in fields(Limits)}
     for name in ("rows", "cell"):
         if given[name] is None and terminal:

@@ -223,7 +223,8 @@ STAGE = Stage(
             default=LIMIT,
             show_default=True,
             metavar="N",
-            help="Columns of one kind (declared keys, shared values, equal names) from which on the key guard adds none.",
+            help="Columns of one kind (declared keys, shared values, equal names) from which on "
+            "the key guard adds none.",
         ),
         *EXCERPTS,
     ),

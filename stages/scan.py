@@ -41,7 +41,8 @@ QUIET_REASONS = (
     "a shadow table",
     "a partition of",
 )
-"""Skipped files that nobody misses: listed in the catalog line, and on stderr under --verbose only."""
+"""Skipped files that nobody misses: listed in the catalog line, and on stderr under --verbose
+only."""
 
 
 def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -262,7 +263,8 @@ def _write(items: Iterator[Item], out: Output) -> None:
             "--show-values shows them"
         )
     diagnostics.note(
-        f"{many(counts['catalog'], 'catalog')}, {many(counts['table'], 'table')}, {many(counts['task'], 'task')}"
+        f"{many(counts['catalog'], 'catalog')}, {many(counts['table'], 'table')}, "
+        f"{many(counts['task'], 'task')}"
     )
 
 

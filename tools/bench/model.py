@@ -89,7 +89,8 @@ def main() -> int:
                 wall, cpu = asyncio.run(measure(options, args.tasks, args.rounds))
             share = ideal / wall
             print(
-                f"{wire:8} {wall:6.2f} s  {share:4.0%} of ideal (wanted {WANTED:.0%})  {cpu / calls * 1000:.2f} ms of processor a call"
+                f"{wire:8} {wall:6.2f} s  {share:4.0%} of ideal (wanted {WANTED:.0%})  "
+                f"{cpu / calls * 1000:.2f} ms of processor a call"
             )
     finally:
         server.kill()

@@ -154,7 +154,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         parts, lost = measured(given, scores, Path(folder))
     print(
-        "| section | questions | strict table recall | strict column recall | columns gone | tables gone | columns a question |"
+        "| section | questions | strict table recall | strict column recall | columns gone | "
+        "tables gone | columns a question |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, score in scores.items():

@@ -174,10 +174,10 @@ def judge(first: bytes, calls: list[dict[str, Any]], wall: float) -> list[bool]:
     busy = sum(call["seconds"] for call in calls)
     return [
         check(list(tasks(first)) == list(QUESTIONS), "tasks in the order they came"),
-        check(all(sorted(vote["per_table"]) == tables for vote in votes), "a verdict on every table"),
+        check(all(sorted(vote["per_table"]) == tables for vote in votes), "a verdict on every table"),  # noqa: E501
         check(all(vote["n_rounds_ok"] == answered[vote["task_id"], "vote"] for vote in votes),
               "rounds counted once each"),
-        check(any(vote["n_rounds_ok"] == ROUNDS for vote in votes), "all rounds of a task came through"),
+        check(any(vote["n_rounds_ok"] == ROUNDS for vote in votes), "all rounds of a task came through"),  # noqa: E501
         check(outcomes["invalid"] == 0, "every reply that ended by itself fits its schema"),
         check(all(task.get("prompt") for task in tasks(first).values()), "a prompt for every task"),
         check(busy > 1.2 * wall, f"calls side by side: {busy:.1f} s of calls in {wall:.1f} s"),

@@ -1,7 +1,7 @@
 """Time `winnow scan` as whole processes beside reading the same files whole.
 
-    python tools/bench/scan.py [--small] [--csvs 1000] [--csv-mb 1000] [--json-mb 300] [--sqlite-mb 200]
-                               [--only NAME]... [--keep DIR]
+    python tools/bench/scan.py [--small] [--csvs 1000] [--csv-mb 1000] [--json-mb 300]
+                               [--sqlite-mb 200] [--only NAME]... [--keep DIR]
 
 Makes the data in a temporary folder, runs each way once to warm the file cache and three
 times for the median, and prints milliseconds by the clock and of processor time, peak memory
@@ -33,7 +33,7 @@ RUNS = 3
 TIMEOUT = 600
 SCAN = [sys.executable, "-m", "stages", "scan", "--no-cache", "--quiet", "-o", os.devnull]
 
-PANDAS_CSV = "import pandas, pathlib, sys\nfor p in sorted(pathlib.Path(sys.argv[1]).rglob('*.csv')): pandas.read_csv(p)"
+PANDAS_CSV = "import pandas, pathlib, sys\nfor p in sorted(pathlib.Path(sys.argv[1]).rglob('*.csv')): pandas.read_csv(p)"  # noqa: E501
 PANDAS_JSON = "import pandas, sys\npandas.read_json(sys.argv[1], lines=sys.argv[1].endswith('l'))"
 PANDAS_SQL = (
     "import pandas, sqlite3, sys\ncon = sqlite3.connect(sys.argv[1])\n"
@@ -43,7 +43,8 @@ PANDAS_SQL = (
 DUCKDB_CSV = (
     "import duckdb, pathlib, sys\n"
     "for p in sorted(pathlib.Path(sys.argv[1]).rglob('*.csv')):"
-    " duckdb.connect().execute('CREATE TABLE t AS SELECT * FROM read_csv($p)', {'p': str(p)}).fetchall()"
+    " duckdb.connect().execute('CREATE TABLE t AS SELECT * FROM read_csv($p)', {'p': "
+    "str(p)}).fetchall()"
 )
 DUCKDB_JSON = (
     "import duckdb, sys\nduckdb.connect().execute('CREATE TABLE t AS SELECT * FROM read_json($p, "
@@ -54,7 +55,7 @@ STDLIB_CSV = (
     "for p in sorted(pathlib.Path(sys.argv[1]).rglob('*.csv')):"
     " collections.deque(csv.reader(open(p, newline='')), maxlen=0)"
 )
-STDLIB_JSON = "import json, sys\nf = open(sys.argv[1])\nlist(map(json.loads, f)) if sys.argv[1].endswith('l') else json.load(f)"
+STDLIB_JSON = "import json, sys\nf = open(sys.argv[1])\nlist(map(json.loads, f)) if sys.argv[1].endswith('l') else json.load(f)"  # noqa: E501
 STDLIB_SQL = (
     "import sqlite3, sys\ncon = sqlite3.connect(sys.argv[1])\n"
     "for (n,) in con.execute(\"SELECT name FROM sqlite_master WHERE type = 'table'\").fetchall():"
@@ -184,7 +185,8 @@ def run(command: list[str]) -> Measure | str:
     """What one process took, or why it broke."""
     waiter = (
         "import resource, subprocess, sys, time\nt = time.perf_counter()\n"
-        "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode\n"
+        "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, "
+        "stderr=subprocess.DEVNULL).returncode\n"
         "wall, use = time.perf_counter() - t, resource.getrusage(resource.RUSAGE_CHILDREN)\n"
         "print(code, wall, use.ru_maxrss, use.ru_utime + use.ru_stime)"
     )
@@ -227,7 +229,8 @@ def show(name: str, result: Measure | str, base: float | None, files: int) -> fl
     each = f"{seconds * 1000 / files:6.2f} ms a file" if files > 1 else ""
     ratio = f"{seconds / base:6.1f} x" if base else "        "
     print(
-        f"  {name:<26}{seconds * 1000:9.0f} ms {busy * 1000:9.0f} ms cpu {megabytes:7.0f} MB {ratio} {each}",
+        f"  {name:<26}{seconds * 1000:9.0f} ms {busy * 1000:9.0f} ms cpu {megabytes:7.0f} MB "
+        f"{ratio} {each}",
         flush=True,
     )
     return seconds

@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-QUESTION = "2025 年营业收入超过 100 万元且仍在经营的企业有哪些？请列出企业名称和营业收入，按收入从高到低排列。"
+QUESTION = "2025 年营业收入超过 100 万元且仍在经营的企业有哪些？请列出企业名称和营业收入，按收入从高到低排列。"  # noqa: E501
 
 CITIES = ("杭州", "成都", "武汉", "苏州", "青岛", "厦门")
 TRADES = ("食品", "机械", "软件", "物流", "纺织")

@@ -62,7 +62,8 @@ SERVED = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-l
 #: Sizes of catalog that cuts are measured for: what stands for it, from, to. Sets with fewer
 #: questions of a size say nothing there.
 SIZES, LEAST_ASKED = ((4, 1, 6), (9, 7, 12), (25, 13, 60), (300, 61, 10**6)), 80
-#: How much the set that needs the lowest cut counts: 0 is the mean of logarithms, infinity the lowest.
+#: How much the set that needs the lowest cut counts: 0 is the mean of logarithms, infinity the
+#: lowest.
 HARDEST = 0.5
 
 

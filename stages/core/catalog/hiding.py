@@ -23,7 +23,7 @@ _VALUE = r"(?: (?:hash|hashed|salt|digest|encrypted|enc|plain|plaintext|text|val
 _NUMBER = r"(?: (?:number|num|no|nr|nbr|code))?"
 _NEVER_A_KEY = re.compile(
     r"(?:.* )?(?:password|passwd|passwort|pass ?word|pwd|passcode|passphrase"
-    r"|(?:api|access|auth|refresh|bearer|session|csrf|id|oauth|secret|security|reset|push|device|user) token|token"
+    r"|(?:api|access|auth|refresh|bearer|session|csrf|id|oauth|secret|security|reset|push|device|user) token|token"  # noqa: E501
     r"|(?:client|api|app|shared|consumer|webhook|totp|otp|user) secret|secret"
     r"|(?:api|secret|private|access|encryption|signing) ?key|apikey|cvv2?|cvc2?)"
     + _VALUE

@@ -1,4 +1,5 @@
-"""Canonical table names: unique without regard to case, and the same in whatever order files are met.
+"""Canonical table names: unique without regard to case, and the same in whatever order files are
+met.
 
 DESIGN 5. A name keeps letters of any script (with their marks), digits and underscores; the
 rest becomes ``_``; a leading digit gets ``t_``; lower case. Where names clash, all of them

@@ -136,8 +136,8 @@ class Known:
 
 
 def catalogs(request: ScanRequest) -> Iterator[ScanResult | WinnowError]:
-    """The catalog of each folder, server and DDL file, in order; that of all data files at the first of
-    them. Before a catalog comes an error for each thing named that gave it nothing."""
+    """The catalog of each folder, server and DDL file, in order; that of all data files at the
+    first of them. Before a catalog comes an error for each thing named that gave it nothing."""
     files = [path for path in request.paths if _is_data(path)]
     seen: set[str] = set()
     for path in request.paths:

@@ -23,7 +23,7 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "or": "或",
         "and": "、",
         "once": "只有一行的表: {folded}",
-        "head": "数据源 {name}: {full} 张表完整展开, {names} 张只列列名, {line} 张折叠为一行; {docs} 份文档。",
+        "head": "数据源 {name}: {full} 张表完整展开, {names} 张只列列名, {line} 张折叠为一行; {docs} 份文档。",  # noqa: E501
         "dialect": "SQL 方言: {dialect}。",
         "file": "文件",
         "server": "数据库",
@@ -66,7 +66,7 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "or": ", or ",
         "and": " and ",
         "once": "A table of one line: {folded}",
-        "head": "Data of {name}. Tables in full: {full}, by column names: {names}, folded to a line: {line}; "
+        "head": "Data of {name}. Tables in full: {full}, by column names: {names}, folded to a line: {line}; "  # noqa: E501
         "documents: {docs}.",
         "dialect": "SQL dialect: {dialect}.",
         "file": "File",
@@ -229,7 +229,7 @@ def kind(column: Column | Field) -> str:
 
     >>> kind({"name": "a", "type": "STRUCT(b INTEGER)[]", "fields": [{"name": "a.b", "type": "INTEGER"}]})
     'STRUCT(…)[]'
-    """
+    """  # noqa: E501
     text = column["type"]
     if column.get("fields") and "(" in text:
         text = text.partition("(")[0] + "(…)" + text.rpartition(")")[2]

@@ -110,7 +110,10 @@ def _lost(measures: Iterable[Measure]) -> Iterator[tuple[bool, str]]:
     for m in measures:
         yield (
             False,
-            f"{_shown(m.id)} ({_shown(m.database)}, {m.n_tables} tables): {_shown(m.question, 200)}",
+            (
+                f"{_shown(m.id)} ({_shown(m.database)}, {m.n_tables} tables): "
+                f"{_shown(m.question, 200)}"
+            ),
         )
         for name, why in zip(m.lost, m.evidence, strict=True):
             yield True, f"lost {_shown(name)}: {_shown(why, 300)}"

@@ -1,4 +1,5 @@
-"""Indexes on disk: plain arrays and JSON in one file, no pickles, named by what they are made of."""
+"""Indexes on disk: plain arrays and JSON in one file, no pickles, named by what they are made
+of."""
 
 from __future__ import annotations
 

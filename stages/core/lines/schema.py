@@ -149,7 +149,8 @@ def seen(name: str) -> str:
 
 
 def explain(record: object, name: str, strict: bool = True, within: str = "") -> str:
-    """The one error that says most, as ``path: rule``; the path of the record itself is its name."""
+    """The one error that says most, as ``path: rule``; the path of the record itself is its
+    name."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

@@ -45,14 +45,14 @@ _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _SAID: Mapping[Lang, Mapping[str, str]] = {
     "en": {
         "target": "gives output", "filter": "gives a condition", "bridge": "joins other tables",
-        "calculation": "gives numbers", "none": "nothing in the question speaks of it; kept to be safe",
-        "by": "by {names}", "value": "holds {words}", "joins": "joins {names}", "asks": "The question asks: {text}",
+        "calculation": "gives numbers", "none": "nothing in the question speaks of it; kept to be safe",  # noqa: E501
+        "by": "by {names}", "value": "holds {words}", "joins": "joins {names}", "asks": "The question asks: {text}",  # noqa: E501
         "role": "{role}: {names}", "keys": "Joined by {keys}", "; ": "; ",
     },
     "zh": {
         "target": "提供输出", "filter": "提供筛选条件", "bridge": "连接其他表",
         "calculation": "提供计算用的数值", "none": "题目没有提到它，为稳妥而保留",
-        "by": "列 {names}", "value": "含有值 {words}", "joins": "关联 {names}", "asks": "题目要求：{text}",
+        "by": "列 {names}", "value": "含有值 {words}", "joins": "关联 {names}", "asks": "题目要求：{text}",  # noqa: E501
         "role": "{role}：{names}", "keys": "连接：{keys}", "; ": "；",
     },
 }  # fmt: skip

@@ -165,7 +165,8 @@ class Cache:
         start = whole_prefix(prefix)
         with self._damage():
             rows = self._db.execute(
-                "SELECT key, created, request, reply FROM replies WHERE key >= ? AND key < ? ORDER BY key",
+                "SELECT key, created, request, reply FROM replies WHERE key >= ? AND key < ? "
+                "ORDER BY key",
                 (start, f"{start}\x7f"),
             )
             for key, created, request, reply in rows:

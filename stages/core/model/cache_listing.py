@@ -59,7 +59,8 @@ def row(entry: CacheEntry, now: float) -> str:
 
 
 def _question(messages: Iterable[Mapping[str, object]]) -> str:
-    """The question in a prompt, between its boundaries; without one, what the user side began with."""
+    """The question in a prompt, between its boundaries; without one, what the user side began
+    with."""
     spoken = [str(m["content"]) for m in messages if m["role"] == "user"]
     found = next(filter(None, map(_QUESTION.search, spoken)), None)
     return found["text"] if found else next(iter(spoken), "")

@@ -217,7 +217,8 @@ class DryRun(Dry):
         cost = known.of(all_of_it.tokens_in, all_of_it.tokens_out) if known else None
         return (
             f"{many(len(all_of_it.tasks), 'task')} would ask {self.name} "
-            f"{many(all_of_it.calls, 'time')} ({all_of_it.cached:,} more are cached): about {all_of_it.tokens_in:,} tokens in, "
+            f"{many(all_of_it.calls, 'time')} ({all_of_it.cached:,} more are cached): about "
+            f"{all_of_it.tokens_in:,} tokens in, "
             f"about {all_of_it.tokens_out:,} out, "
             + ("price unknown" if cost is None else f"about ${cost:,.4f}")
         )

@@ -26,7 +26,8 @@ KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|hf|AIza)[-_][\w*-]{8,}|\bBea
 
 
 def scrubbed(text: str, options: Mapping[str, object]) -> str:
-    """One short line without keys: those in the environment, in the options, and what looks like one.
+    """One short line without keys: those in the environment, in the options, and what looks like
+    one.
 
     >>> scrubbed("Incorrect API key: sk-abc123def456ghi", {})
     'Incorrect API key: [key]'
@@ -213,7 +214,8 @@ def _openai_url(model: str) -> str | None:
 MODEL_OPTIONS: tuple[click.Option, ...] = (
     click.Option(
         ["--model"], default=BUILTIN, show_default=True, envvar="WINNOW_MODEL", metavar="ID",
-        help="Any litellm model id, such as openai/gpt-4o-mini or ollama/qwen3; builtin needs no network.",
+        help="Any litellm model id, such as openai/gpt-4o-mini or ollama/qwen3; builtin needs no "
+        "network.",
     ),
     click.Option(
         ["--base-url"], envvar="WINNOW_BASE_URL", metavar="URL",
@@ -249,7 +251,9 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
     click.Option(
         ["--dry-run"], is_flag=True, help="Say what would be asked and spent, and send nothing."
     ),
-    click.Option(["--dump-prompt"], is_flag=True, help="Print what would be sent, and send nothing."),
+    click.Option(
+        ["--dump-prompt"], is_flag=True, help="Print what would be sent, and send nothing."
+    ),
     click.Option(
         ["--log"], type=click.Path(dir_okay=False), metavar="FILE",
         help="Add one JSON line a call to FILE.",

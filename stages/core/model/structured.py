@@ -95,7 +95,7 @@ def strict(schema: object) -> bool:
     True
     >>> strict({"type": "array", "items": {"type": "object", "properties": {"a": {}}}})
     False
-    """
+    """  # noqa: E501
     if isinstance(schema, list):
         return all(strict(part) for part in schema)
     if not isinstance(schema, Mapping):
@@ -123,7 +123,7 @@ def without_system(said: list[dict[str, str]]) -> list[dict[str, str]]:
 
     >>> without_system([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
     [{'role': 'user', 'content': 'Be brief.\\n\\nWhy?'}]
-    """
+    """  # noqa: E501
     if len(said) < 2 or said[0]["role"] != "system" or said[1]["role"] != "user":
         return [{**part, "role": "user"} if part["role"] == "system" else part for part in said]
     first = {"role": "user", "content": f"{said[0]['content']}\n\n{said[1]['content']}"}
@@ -360,7 +360,8 @@ def _no_json(said: str) -> str:
 
 
 def _strict(said: str, spans: Sequence[str]) -> Iterator[object]:
-    """The values written as JSON wants it: the whole, what stands in fences, what stands in text."""
+    """The values written as JSON wants it: the whole, what stands in fences, what stands in
+    text."""
     try:
         yield orjson.loads(said)
         return
@@ -390,7 +391,8 @@ def _loose(spans: Sequence[str]) -> Iterator[object]:
 
 
 def _plain_json(mended: object) -> Iterator[object]:
-    """The value as strict JSON would read it: lone surrogates replaced, nothing beyond JSON in it."""
+    """The value as strict JSON would read it: lone surrogates replaced, nothing beyond JSON in
+    it."""
     try:
         yield orjson.loads(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, TypeError):
@@ -398,7 +400,8 @@ def _plain_json(mended: object) -> Iterator[object]:
 
 
 def _spans(said: str) -> list[str]:
-    """The objects and arrays that have their end: in code fences where there are any, else in the text."""
+    """The objects and arrays that have their end: in code fences where there are any, else in
+    the text."""
     fenced = [span for body in FENCE.findall(said) for span in _balanced(body)]
     return fenced or list(_balanced(said))
 

@@ -108,7 +108,8 @@ class AsyncRunner:
 
 
 async def threaded(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """The items of a blocking reader, read on a thread that holds up neither the loop nor the exit."""
+    """The items of a blocking reader, read on a thread that holds up neither the loop nor the
+    exit."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[Item | BaseException | None] = asyncio.Queue()
     room = threading.Semaphore(LINES_READ_AHEAD)
@@ -184,7 +185,8 @@ async def _show(plan: Plan) -> None:
     """Keep on the terminal how far the run is; the seconds tell that it is alive."""
     start = time.monotonic()
     while plan.client is not None:
-        said = f"requests answered, {f'{plan.told}, ' if plan.told else ''}{time.monotonic() - start:.0f} s"
+        told = f"{plan.told}, " if plan.told else ""
+        said = f"requests answered, {told}{time.monotonic() - start:.0f} s"
         if plan.client.begun:
             diagnostics.progress(plan.client.ended, plan.client.begun, said)
         await asyncio.sleep(PROGRESS_SECONDS)

@@ -281,7 +281,8 @@ def _one_now(plan: Plan, asked: TaskInput) -> bytes:
 
 
 def at_once(found: Any) -> Mapping[str, Any]:
-    """The section; a coroutine is driven to its end, which needs no loop where no model is asked."""
+    """The section; a coroutine is driven to its end, which needs no loop where no model is
+    asked."""
     if isinstance(found, Mapping):
         return found
     try:

@@ -34,7 +34,7 @@ _PARTS = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^.]+')
 _SYNTAX = "syntax error: "
 _PREFIX = re.compile(r"^(?:[A-Z][A-Za-z ]*Error|INTERRUPT Error): ")
 _ECHO = re.compile(
-    r"\s*(?:LINE \d+:|Candidate bindings:|Candidate functions:|Either add|Use TRY|Did you mean|Possible ).*",
+    r"\s*(?:LINE \d+:|Candidate bindings:|Candidate functions:|Either add|Use TRY|Did you mean|Possible ).*",  # noqa: E501
     re.DOTALL,
 )
 _NO_COLUMN = re.compile(
@@ -256,7 +256,8 @@ def summary(query: exp.Query, head: Sequence[str], types: Sequence[str]) -> exp.
     )
     given = ", ".join(f"c{number}" for number in range(1, len(head) + 1))
     outer = grammar.parse(
-        f"SELECT s.* FROM (SELECT unnest([{cells}]) AS s FROM (SELECT 1) AS q({given})) AS sums ORDER BY 1"
+        f"SELECT s.* FROM (SELECT unnest([{cells}]) AS s FROM (SELECT 1) AS q({given})) AS sums "
+        "ORDER BY 1"
     )
     for subquery in outer.find_all(exp.Subquery):
         if subquery.alias == "q":
@@ -269,7 +270,7 @@ def _summed(number: int, name: str, type_: str) -> str:
     column = f"c{number}"
     text = "'" + name.replace("'", "''") + "'"
     return (
-        f"{{'position': {number}, 'column': {text}, 'type': '{type_.replace(chr(39), chr(39) * 2)}', "
+        f"{{'position': {number}, 'column': {text}, 'type': '{type_.replace(chr(39), chr(39) * 2)}', "  # noqa: E501
         f"'min': CAST(min({column}) AS VARCHAR), 'max': CAST(max({column}) AS VARCHAR), "
         f"'distinct_about': approx_count_distinct({column}), 'nulls': count(*) - count({column}), "
         f"'rows': count(*)}}"

@@ -175,7 +175,8 @@ class Data:
         return Pool(self._database, self.ways.size, self._ahead)
 
     def _ahead(self, wanted: Collection[str]) -> list[str]:
-        """The expected tables from the first wanted one on, loaded; none where it is not expected."""
+        """The expected tables from the first wanted one on, loaded; none where it is not
+        expected."""
         places = [self._expected.index(name) for name in wanted if name in self._expected]
         if not places:
             return []

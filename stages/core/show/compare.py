@@ -99,8 +99,9 @@ def _vote(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     old, new = before.get("per_table", {}), after.get("per_table", {})
     for table, kept in new.items():
         if table in old and old[table] != kept:
-            tallies = f"{before.get('vote_tally', {}).get(table)} -> {after.get('vote_tally', {}).get(table)}"
-            yield f"{table}: {'kept' if kept else 'folded'} now, {tallies}; {after.get('reasons', {}).get(table, '')}"
+            was, now = (vote.get("vote_tally", {}).get(table) for vote in (before, after))
+            reason = after.get("reasons", {}).get(table, "")
+            yield f"{table}: {'kept' if kept else 'folded'} now, {was} -> {now}; {reason}"
         elif before.get("reasons", {}).get(table) != after.get("reasons", {}).get(table):
             yield f"{table}: another reason: {after.get('reasons', {}).get(table, '')}"
 
@@ -110,7 +111,9 @@ def _link(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     for table in after.get("tables", ()):
         was = old.get(table["name"], {"keep": False, "score": 0.0})
         if was["keep"] != table["keep"]:
-            yield f"{table['name']}: {'kept' if table['keep'] else 'not kept'} now, score {was['score']:.3f} -> {table['score']:.3f}"
+            kept = "kept" if table["keep"] else "not kept"
+            scores = f"{was['score']:.3f} -> {table['score']:.3f}"
+            yield f"{table['name']}: {kept} now, score {scores}"
 
 
 def _collapse(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

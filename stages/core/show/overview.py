@@ -107,7 +107,8 @@ def _cost(meta: Mapping[str, Any]) -> list[str]:
         parts.append(str(meta["model"]))
     if meta.get("calls"):
         parts.append(
-            f"{_many(meta['calls'], 'call')}, {meta.get('tokens_in', 0)} + {meta.get('tokens_out', 0)} tokens"
+            f"{_many(meta['calls'], 'call')}, {meta.get('tokens_in', 0)} + "
+            f"{meta.get('tokens_out', 0)} tokens"
         )
     if meta.get("usd") is not None:
         parts.append(f"${meta['usd']:.4f}")

@@ -92,7 +92,9 @@ def ended(asked: TaskInput, name: str) -> str:
 def _link(section: Mapping[str, Any], name: str) -> Iterator[str]:
     for rank, table in enumerate(section.get("tables", ()), 1):
         if table["name"] == name:
-            yield f"rank {rank} of {section.get('n_tables', '?')}, score {table['score']:.3f}, {'kept' if table['keep'] else 'not kept'}"
+            place = f"rank {rank} of {section.get('n_tables', '?')}"
+            kept = "kept" if table["keep"] else "not kept"
+            yield f"{place}, score {table['score']:.3f}, {kept}"
             yield from map(_evidence, table["evidence"])
     for column in section.get("columns", ()):
         if column["table"] == name:

@@ -17,13 +17,13 @@ _LOSSLESS = {
     r"|[+](0|[1-9][0-9]*)[.][0-9]+|[nN][aA][nN]|[+-]?[iI][nN][fF](inity)?) *",
     "BOOLEAN": "(?i)true|false",
     "DATE": _DAY,
-    "TIMESTAMP": r"[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?",
-    "TIMESTAMP WITH TIME ZONE": r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)",
+    "TIMESTAMP": r"[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?",  # noqa: E501
+    "TIMESTAMP WITH TIME ZONE": r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)",  # noqa: E501
     "TIME": r"[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?",
 }
 """Texts that a type reads without losing anything; the rules of `catalog.infer`, for DuckDB."""
 
-_SHORTEST = r"-?(0|[1-9][0-9]*)([.]([0-9]*[1-9]|0))?|-?[.][0-9]*[1-9]|-?[1-9]([.][0-9]+)?[eE][+-][0-9]+|-?[1-9][.][0-9]+[eE][0-9]+"
+_SHORTEST = r"-?(0|[1-9][0-9]*)([.]([0-9]*[1-9]|0))?|-?[.][0-9]*[1-9]|-?[1-9]([.][0-9]+)?[eE][+-][0-9]+|-?[1-9][.][0-9]+[eE][0-9]+"  # noqa: E501
 _NO_NUMBER = "[nN][aA][nN]|[+-]?[iI][nN][fF](inity)?"
 _FRACTION = "-?(0|[1-9][0-9]*)[.][0-9]+"
 _UNFIT = "winnow: a cell does not fit its column"
@@ -188,7 +188,7 @@ def _checking(
         if not given and kind != "VARCHAR":
             inner.append(f"TRY_CAST({quote(name)} AS {kind}) AS v{at}")
             fits = style.fits(name, f"x{at}", f"v{at}", kind)
-            value = f"CASE WHEN x{at} IS NULL THEN NULL WHEN {fits} THEN v{at} ELSE error('{_UNFIT}') END"
+            value = f"CASE WHEN x{at} IS NULL THEN NULL WHEN {fits} THEN v{at} ELSE error('{_UNFIT}') END"  # noqa: E501
         outer.append(f"{value} AS {quote(name)}")
     return (
         f"CREATE OR REPLACE TABLE {quote(target)} AS SELECT {', '.join(outer)} "

@@ -1,4 +1,5 @@
-"""Schemas without data: a file a database, JSON (schemas/schema-file.schema.json) or DDL, or a folder of them."""
+"""Schemas without data: a file a database, JSON (schemas/schema-file.schema.json) or DDL, or a
+folder of them."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class SchemaFolder:
             raise SourceError(
                 "no schema file there",
                 place=str(path),
-                hint="name a JSON file with db_id and tables, a file of CREATE TABLE, or a folder of them",
+                hint="name a JSON file with db_id and tables, a file of CREATE TABLE, or a "
+                "folder of them",
             )
         self.files = {file.stem: file for file in files}
         self._inner: dict[str, Path] | None = None

@@ -189,14 +189,14 @@ _AFTER_ROWS = re.compile(
     r"^(?:--|(?:CREATE|ALTER|COMMENT|SET|SELECT|INSERT|COPY|GRANT)[ \t])", re.MULTILINE
 )
 _SIGNS = {
-    "mysql": r"`[^`\n]*`\s+\w+|\bENGINE\s*=\s*[IM]\w+|\bAUTO_INCREMENT\b|\bUNSIGNED\b|^\s*KEY\s+`|^-- (?:MySQL|MariaDB|phpMyAdmin)",
+    "mysql": r"`[^`\n]*`\s+\w+|\bENGINE\s*=\s*[IM]\w+|\bAUTO_INCREMENT\b|\bUNSIGNED\b|^\s*KEY\s+`|^-- (?:MySQL|MariaDB|phpMyAdmin)",  # noqa: E501
     "bigquery": r"\bOPTIONS\s*\(|\bSTRUCT<|\bARRAY<|\bINT64\b|`[\w-]+\.[\w-]+\.[\w-]+`",
-    "snowflake": r"\bTRANSIENT\b|\bVARIANT\b|\bTIMESTAMP_(?:NTZ|LTZ|TZ)\b|\bAUTOINCREMENT\b.*\bSTART\b|\bCLUSTER BY\b",
+    "snowflake": r"\bTRANSIENT\b|\bVARIANT\b|\bTIMESTAMP_(?:NTZ|LTZ|TZ)\b|\bAUTOINCREMENT\b.*\bSTART\b|\bCLUSTER BY\b",  # noqa: E501
     "tsql": r"\[\w[^\]\n]*\]\s*\.?\s*[\[(]?|^\s*GO\s*$|\bNVARCHAR\b|\bIDENTITY\s*\(|\bdbo\.",
     "oracle": r"\bN?VARCHAR2\b|\bNUMBER\s*\(|\bCLOB\b|\bSEGMENT CREATION\b|\bPCTFREE\b",
     "sqlite": r"\bAUTOINCREMENT\b|\bWITHOUT\s+ROWID\b|\bPRAGMA\b",
-    "postgres": r"\bcharacter varying\b|\bBIGSERIAL\b|\bSERIAL\b|::\w+|\bALTER TABLE ONLY\b|\bOWNER TO\b|\bJSONB\b|\bTIMESTAMPTZ\b|^-- PostgreSQL|\bFROM stdin;",
-    "clickhouse": r"MergeTree\b|\bU?Int(?:8|16|32|64|128|256)\b|\bLowCardinality\(|\bCODEC\s*\(|\bNullable\(|\bDateTime64\b",
+    "postgres": r"\bcharacter varying\b|\bBIGSERIAL\b|\bSERIAL\b|::\w+|\bALTER TABLE ONLY\b|\bOWNER TO\b|\bJSONB\b|\bTIMESTAMPTZ\b|^-- PostgreSQL|\bFROM stdin;",  # noqa: E501
+    "clickhouse": r"MergeTree\b|\bU?Int(?:8|16|32|64|128|256)\b|\bLowCardinality\(|\bCODEC\s*\(|\bNullable\(|\bDateTime64\b",  # noqa: E501
     "hive": r"\bSTORED\s+AS\b|\bROW\s+FORMAT\b|\bTBLPROPERTIES\b|\bPARTITIONED\s+BY\b",
     "databricks": r"\bUSING\s+(?:DELTA|PARQUET|ICEBERG|CSV|ORC)\b",
     "redshift": r"\bDISTKEY\b|\bSORTKEY\b|\bDISTSTYLE\b|\bENCODE\s+\w+",

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 _NAMES = {
-    "BIGINT": "int8 int64 bigint integer int mediumint number_int long byteint oid serial bigserial",
+    "BIGINT": "int8 int64 bigint integer int mediumint number_int long byteint oid serial bigserial",  # noqa: E501
     "INTEGER": "int4 int32",
     "SMALLINT": "smallint int2 int16",
     "TINYINT": "tinyint int1",
@@ -22,7 +22,8 @@ _NAMES = {
     "DATE": "date",
     "TIME": "time",
     "TIMESTAMP": (
-        "datetime datetime2 smalldatetime timestamp timestamp_ntz timestampntz timestamp_without_time_zone"
+        "datetime datetime2 smalldatetime timestamp timestamp_ntz timestampntz "
+        "timestamp_without_time_zone"
     ),
     "TIMESTAMP WITH TIME ZONE": (
         "timestamptz timestamp_tz timestamp_ltz timestampltz timestamptz datetimeoffset "

@@ -32,7 +32,8 @@ PASSWORD_VARIABLES = {
 }
 CONNECT_SECONDS = 10
 _GIVEN: dict[str, str] = {}
-"""Passwords of URLs that let someone in, by the URL without: what is scanned can be queried then."""
+"""Passwords of URLs that let someone in, by the URL without: what is scanned can be queried
+then."""
 _SECRET_KEY = re.compile(r"pass|secret|token|key", re.IGNORECASE)
 _URL = re.compile(r"\s*(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _RAW = frozenset("/?#@ \t\r\n")
@@ -106,7 +107,8 @@ def address(place: str) -> Address:
     userinfo = place[found.end() :].rpartition("@")[0] if found else ""
     if _RAW.intersection(userinfo):
         raise UsageError(
-            "not a URL that can be read: its password or another part before the last @ holds one of @ / ? #",
+            "not a URL that can be read: its password or another part before the last @ holds "
+            "one of @ / ? #",
             place=masked(place),
             hint=ENCODING,
         )

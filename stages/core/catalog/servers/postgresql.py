@@ -45,7 +45,7 @@ SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples, c.relispartition, d.
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
 WHERE {_TAKEN} ORDER BY n.nspname, c.relname
-"""
+"""  # noqa: E501
 _COLUMNS = f"""
 SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
   CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod)
@@ -58,7 +58,7 @@ JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem AN
 LEFT JOIN pg_description d
   ON d.objoid = a.attrelid AND d.objsubid = a.attnum AND d.classoid = 'pg_class'::regclass
 WHERE {_TAKEN} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum
-"""
+"""  # noqa: E501
 _VIEWS = f"""
 SELECT c.oid, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('v', 'm') AND {_TAKEN}

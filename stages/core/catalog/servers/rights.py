@@ -35,7 +35,7 @@ SELECT json_build_array(r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolreplica
       WHERE a.grantee = 0 AND a.privilege_type = 'CREATE')) ORDER BY 1),
   has_database_privilege(current_database(), 'CREATE'), current_database())::text
 FROM pg_roles r WHERE r.rolname = current_user
-"""
+"""  # noqa: E501
 _GRANT = re.compile(r"GRANT (?P<what>.+?) ON (?P<on>.+?) TO ", re.DOTALL)
 _APART = re.compile(r",\s*(?![^(]*\))")
 _READS = frozenset(

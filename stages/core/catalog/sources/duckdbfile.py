@@ -219,7 +219,8 @@ def _rows(
     for size, start in ((duck_rows.MIDDLE, count // 2), (duck_rows.TAIL, count - duck_rows.TAIL)):
         low = max(start, head)
         rows += con.execute(
-            f"SELECT {chosen} FROM {entry.sql} WHERE rowid BETWEEN {low} AND {low + min(size, head) - 1}"
+            f"SELECT {chosen} FROM {entry.sql} WHERE rowid BETWEEN {low} AND "
+            f"{low + min(size, head) - 1}"
         ).fetchall()
     return rows
 

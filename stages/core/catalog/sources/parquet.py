@@ -81,7 +81,7 @@ def _check(path: Path) -> None:
 def _relation(path: Path, *, numbered: bool = False) -> str:
     """``read_parquet`` of one file whose name is no pattern, whatever characters it holds."""
     name = "".join(f"[{char}]" if char in "*?[" else char for char in str(path))
-    return f"read_parquet({text(name)}, hive_partitioning=false, file_row_number={str(numbered).lower()})"
+    return f"read_parquet({text(name)}, hive_partitioning=false, file_row_number={str(numbered).lower()})"  # noqa: E501
 
 
 def _count(con: duckdb.DuckDBPyConnection, path: Path) -> int:

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 #: descriptions, values seen, kinds of column; and those that belong to columns.
 FIELDS = ("dname", "tname", "tdesc", "cname", "cdesc", "value", "kind")
 COLUMN_FIELDS = ("cname", "cdesc", "value", "kind")
-#: Values of one column that are read word by word, and letters of a value. Whole values are looked up however many a column has: `--values` brings a thousand, and
-#: read by words those would meet every question.
+#: Values of one column that are read word by word, and letters of a value. Whole values are
+#: looked up however many a column has: `--values` brings a thousand, and read by words those
+#: would meet every question.
 MOST_VALUES, MOST_LETTERS = 12, 60
-#: Sets of tables of which something is remembered: of 250 tables each takes a quarter of a megabyte.
+#: Sets of tables of which something is remembered: of 250 tables each takes a quarter of a
+#: megabyte.
 MOST_REMEMBERED = 32
 Made = TypeVar("Made")
 

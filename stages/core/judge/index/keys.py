@@ -93,7 +93,8 @@ class KeyGraph:
 
 
 def key_graph(tables: Sequence[Table]) -> KeyGraph:
-    """All relations of a catalog; the order of the tables changes nothing but the order of edges."""
+    """All relations of a catalog; the order of the tables changes nothing but the order of
+    edges."""
     edges = list(declared(tables))
     joined = {frozenset((edge.left, edge.right)) for edge in edges}
     for edge in by_name(tables):

@@ -1,7 +1,7 @@
 """Tables split by time or number: which part holds the time that a question asks for.
 
-``events_20210102`` holds one day, ``sales_2018`` a year, ``visits_2020q3`` a quarter, ``orders_jan``
-a month of any year. Spans are pairs of whole numbers as in `dates`.
+``events_20210102`` holds one day, ``sales_2018`` a year, ``visits_2020q3`` a quarter,
+``orders_jan`` a month of any year. Spans are pairs of whole numbers as in `dates`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def family(name: str) -> str:
 
     >>> family("events_20210102") == family("events_20201101"), family("pay_jan") == family("pay_feb")
     (True, True)
-    """
+    """  # noqa: E501
     return _FAMILY.sub("#", name.lower())
 
 

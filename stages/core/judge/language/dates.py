@@ -1,5 +1,6 @@
 """Words around a date that make it a range: ``since``, ``before``, 以来; and words that ask for a
-time beside the one that is said: ``the year before``, ``year over year``, 同比, ``the last 3 years``.
+time beside the one that is said: ``the year before``, ``year over year``, 同比, ``the last 3
+years``.
 
 All of it in whole numbers YYYYMMDD as in `dates`. Where a word may mean two times, both are
 asked for: a spare table costs tokens, a lost one the answer.
@@ -19,7 +20,7 @@ FIRST, LAST = 10101, 99991231
 #: Letters around a date that are looked at.
 AROUND = 48
 _UNIT = r"(?:year|month|quarter|week|day|date|period)"
-_LEAD = rf"\s*(?:the\s+)?(?:(?:end|start|beginning|close|turn|month|year|quarter)\s+of\s+)?(?:(?:fiscal|calendar)\s+)?(?:{_UNIT}\s+(?:of\s+)?|FY\s*)?$"
+_LEAD = rf"\s*(?:the\s+)?(?:(?:end|start|beginning|close|turn|month|year|quarter)\s+of\s+)?(?:(?:fiscal|calendar)\s+)?(?:{_UNIT}\s+(?:of\s+)?|FY\s*)?$"  # noqa: E501
 _RANGE = re.compile(
     r"^(?:[年月日号底末初]|[\s,)])*(?:and\s+)?(?:-|–|—|~|～|to|through|thru|until|till|and|up to"
     r"|ending(?:\s+(?:on|in|at|with))?|至|到|和|与|及|直到|截至|截止到?)[\s(]*(?:the\s+)?"
@@ -151,7 +152,7 @@ _SIDE = r"(?:the\s+)?(?:immediately\s+)?(?:fiscal\s+|calendar\s+)?"
 _YEAR_BEFORE = re.compile(
     rf"year[\s-]+(?:over|on|to)[\s-]+year|\by[\s/-]?o[\s/-]?y\b|\by/y\b"
     rf"|\byear\s+(?:before|earlier|prior|previous|preceding|ago)\b|(?:previous|prior|preceding|last|past|earlier)(?:'s)?\s+{_SIDE}year"
-    rf"|same\s+{_UNIT}\s+(?:of\s+)?(?:the\s+)?(?:last|previous|prior|a year|year)|annual\s+(?:growth|change|increase|decline)"
+    rf"|same\s+{_UNIT}\s+(?:of\s+)?(?:the\s+)?(?:last|previous|prior|a year|year)|annual\s+(?:growth|change|increase|decline)"  # noqa: E501
     r"|\b(?:grow|growth|grew|grown|growing)\b"
     r"|同比|上年|上一年|前一年|前年|去年|往年|年增长|增长率|增速|增幅|涨幅|增长了?多少|比上",
     re.IGNORECASE,

@@ -78,7 +78,8 @@ class UnreadValues:
         if not self.away:
             return ""
         number = len(self.away)
-        what = f"values of {number} table{'s'[: number > 1]} could not be read, those of the scan stand"
+        tables = f"{number} table{'s'[: number > 1]}"
+        what = f"values of {tables} could not be read, those of the scan stand"
         return f"{what}: {next(iter(self.away.values()))}"
 
 

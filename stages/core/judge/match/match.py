@@ -269,7 +269,8 @@ def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
     Where the date says no, the number is a part of it (``after 2020``).
 
     Returns:
-        Two float32 [T]: dates (1 inside the time asked for, -1 outside, 0 no dates), numbers (1 or 0).
+        Two float32 [T]: dates (1 inside the time asked for, -1 outside, 0 no dates), numbers (1
+        or 0).
     """
     when = index.parts.when(question.sought)
     which = index.parts.which(question.numbers)

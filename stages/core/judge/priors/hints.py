@@ -106,7 +106,8 @@ class Ready:
     unread: UnreadValues | None = None
 
     def alone(self) -> Judgment:
-        """What the judge says before model, rules and past SQL (seed 002 has them in this order)."""
+        """What the judge says before model, rules and past SQL (seed 002 has them in this
+        order)."""
         return self._judged(None, None, frozenset())
 
     def judged(self, chosen: frozenset[str] = frozenset()) -> Judgment:

@@ -61,7 +61,10 @@ class QueryLog:
         if not self.skipped:
             return ()
         return (
-            f"history: {self.skipped} of {self.skipped + self.statements} statements could not be read",
+            (
+                f"history: {self.skipped} of {self.skipped + self.statements} statements could not "
+                "be read"
+            ),
         )
 
     def cooccurrence(self, table: str) -> Mapping[str, float]:

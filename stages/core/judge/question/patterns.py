@@ -75,7 +75,7 @@ _COMPARED = re.compile(
     r"(?:[=<>!]=?|(?i:\b(?:like|between|in\s*\(|is (?:not )?null)))"
 )
 _COMPUTED = re.compile(
-    r"(?i:\b(?:max|min|count|sum|avg|divide|subtract|multiply|cast|strftime|distinct|order by|group by)\b)"
+    r"(?i:\b(?:max|min|count|sum|avg|divide|subtract|multiply|cast|strftime|distinct|order by|group by)\b)"  # noqa: E501
     r"\s*\(?\s*(?i:distinct\s+)?([A-Za-z_][\w.]*(?:[ ][A-Za-z_][\w.]*){0,2})"
 )
 

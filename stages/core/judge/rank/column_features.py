@@ -20,7 +20,8 @@ MOST_COLUMNS = 800
 
 
 def judged_tables(match: Match, scores: Floats, kept: NDArray[np.bool_]) -> Ints:
-    """Places (among the candidates) of the tables whose columns are judged: the kept and the best."""
+    """Places (among the candidates) of the tables whose columns are judged: the kept and the
+    best."""
     own = scores[match.candidates]
     best = np.argsort(-own, kind="stable")[:MOST_TABLES]
     chosen = kept[match.candidates]

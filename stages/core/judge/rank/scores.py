@@ -31,13 +31,14 @@ WEIGHTS = {
     "person_wanted": 1.5,
 }
 
-#: What being a copy takes from a table's log-odds: where benchmarks have copies, 93 gold tables were
-#: originals and 3 copies, and the half of that is on the safe side. Likeness from which a word of
-#: its name was said.
+#: What being a copy takes from a table's log-odds: where benchmarks have copies, 93 gold tables
+#: were originals and 3 copies, and the half of that is on the safe side. Likeness from which a
+#: word of its name was said.
 COPY, SAID = 2.0, 0.9
 
 #: Tables that speak for those that past SQL uses with them, the strongest; how loud one speaks that
-#: a model chose or a rule added, at least; and how far a table that is always used with one is lifted.
+#: a model chose or a rule added, at least; and how far a table that is always used with one is
+#: lifted.
 SPEAKERS, WANTED, LIFT = 5, 0.5, 0.6
 
 #: Channels without which keys say nothing about tables, and features of routing by first scores.

@@ -31,7 +31,8 @@ MOST_TABLES, MOST_MEMBERS = 8, 6
 BLEND = 0.75
 #: Logits are bounded, so that no table decides by itself.
 MOST_LOGIT = 8.0
-#: Share of all words below which a table's part is none; words in common from which names are alike.
+#: Share of all words below which a table's part is none; words in common from which names are
+#: alike.
 IDLE, ALIKE = 0.01, 0.5
 #: Where the weights stand.
 FILE = Path(__file__).parent.parent / "data" / "jointly.json"

@@ -106,7 +106,8 @@ def _share(match: Match, best: Floats, total: float) -> Floats:
 
 
 def _spelled(match: Match) -> Floats:
-    """Whether a table's name stands in the question or hint as the schema spells it (``Paper.Id``)."""
+    """Whether a table's name stands in the question or hint as the schema spells it
+    (``Paper.Id``)."""
     written = match.question.identifiers
     names = (compact(last_name(match.index.names[at])) for at in match.candidates)
     return np.fromiter((name in written for name in names), dtype=np.float32)

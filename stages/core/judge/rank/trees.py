@@ -1,9 +1,9 @@
 """Gradient-boosted trees as plain arrays: read from a file, evaluated with numpy.
 
-The file (`data/*.npz`, made by tools/train/fit.py) holds no code: names of features, the forks of all
-trees one after another, and two numbers that calibrate their sum. Every fork rules out the
-leaves on its left or nothing, so that the leaf a row falls into is the first that none of the
-tree's forks has ruled out (QuickScorer, Lucchese et al. 2015): no walk from node to node.
+The file (`data/*.npz`, made by tools/train/fit.py) holds no code: names of features, the forks
+of all trees one after another, and two numbers that calibrate their sum. Every fork rules out
+the leaves on its left or nothing, so that the leaf a row falls into is the first that none of
+the tree's forks has ruled out (QuickScorer, Lucchese et al. 2015): no walk from node to node.
 """
 
 from __future__ import annotations

@@ -36,15 +36,15 @@ _WORDS: Mapping[Lang, Mapping[str, str]] = {
     "en": {
         "full": "no nulls in {rows} rows", "null": "{nulls} of {rows} rows are null",
         "empty": "all {rows} rows are null", "no rows": "the table has no rows",
-        "holds": "holds {values}", "keys": "{found} of {keys} distinct values of {left} stand in {right}",
+        "holds": "holds {values}", "keys": "{found} of {keys} distinct values of {left} stand in {right}",  # noqa: E501
         "no data": "no data: {why}", "unseen": "not looked at",
-        "match": "matches {words}", "kept": "kept because unsure", "named": "its values are named by the question",
+        "match": "matches {words}", "kept": "kept because unsure", "named": "its values are named by the question",  # noqa: E501
         "joins": "joins {table}", "rows": "{rows} rows", "and": "; ",
     },
     "zh": {
         "full": "{rows} 行中没有空值", "null": "{rows} 行中有 {nulls} 行为空值",
         "empty": "{rows} 行全为空值", "no rows": "表中没有行",
-        "holds": "取值包含 {values}", "keys": "{left} 的 {keys} 个不同值中有 {found} 个出现在 {right}",
+        "holds": "取值包含 {values}", "keys": "{left} 的 {keys} 个不同值中有 {found} 个出现在 {right}",  # noqa: E501
         "no data": "没有数据：{why}", "unseen": "未查看",
         "match": "匹配 {words}", "kept": "不确定时保留", "named": "题目提到了它的取值",
         "joins": "连接 {table}", "rows": "共 {rows} 行", "and": "；",

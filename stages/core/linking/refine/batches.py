@@ -17,7 +17,8 @@ from stages.core.linking.refine.candidates import Candidate, CandidatePart, Tabl
 from stages.core.text import block, visible
 
 MOST_TOKENS = 32_000
-"""Tokens of the prompt that opens a round: all candidates in one (seed 004, 5.2), as `summarize`."""
+"""Tokens of the prompt that opens a round: all candidates in one (seed 004, 5.2), as
+`summarize`."""
 
 
 @dataclass(frozen=True)

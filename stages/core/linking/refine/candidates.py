@@ -33,7 +33,7 @@ _WORDS: Mapping[Lang, Mapping[str, str]] = {
     "en": {"columns": "columns:", "names": "columns by name only:", "seen": "seen",
            "role": "expected", "found": "explored", "why": "needed", "error": "exploration failed",
            "colon": ": ", "part": "(part of its columns)"},
-    "zh": {"columns": "列：", "names": "仅列名：", "seen": "观察", "role": "预期职责", "found": "探索结论",
+    "zh": {"columns": "列：", "names": "仅列名：", "seen": "观察", "role": "预期职责", "found": "探索结论",  # noqa: E501
            "why": "理由", "error": "探索失败", "colon": "：", "part": "（部分列）"},
 }  # fmt: skip
 

@@ -144,7 +144,8 @@ class Litellm:
             raise self._failure(error) from None
 
     def _place(self) -> dict[str, Any]:
-        """Where the call goes, with a stand-in for the key that a server on loopback has no use for."""
+        """Where the call goes, with a stand-in for the key that a server on loopback has no use
+        for."""
         url = self._options.base_url
         if url is None:
             return {}

@@ -182,7 +182,8 @@ class Store:
         size, name = partitions.size(path), shown(table["name"])
         if size <= self.limits.materialise:
             return False
-        told = f"{name} is too large to load ({_size(size)}, the limit is {_size(self.limits.materialise)})"
+        limit = _size(self.limits.materialise)
+        told = f"{name} is too large to load ({_size(size)}, the limit is {limit})"
         if not self.sample:
             raise SqlRefused(told, hint="raise it with --materialise")
         count = len(table.get("sample", []))

@@ -17,7 +17,7 @@ from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlUnavailable
 from stages.core.sandbox.limits import GRACE, Limits
 
 START_SECONDS = 20.0
-_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from stages.core.sandbox.engine.child import main; main()"
+_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from stages.core.sandbox.engine.child import main; main()"  # noqa: E501
 _ROOT = str(Path(__file__).resolve().parents[4])
 
 _NO_START = "the process that runs SQL did not start"

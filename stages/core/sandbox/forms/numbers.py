@@ -101,7 +101,8 @@ def truncate(name: str, args: Args, scope: Scope) -> exp.Expr:
     if digits <= 0:
         return fill(f"(trunc(_1 / {10**-digits}) * {10**-digits})", args, scope)
     return fill(
-        f"(CAST(trunc(CAST(_1 AS DECIMAL(38, {min(digits + 6, 18)})) * {10**digits}) AS DOUBLE) / {10**digits})",
+        f"(CAST(trunc(CAST(_1 AS DECIMAL(38, {min(digits + 6, 18)})) * {10**digits}) AS DOUBLE) "
+        f"/ {10**digits})",
         args,
         scope,
     )

@@ -67,7 +67,7 @@ def _rounded(node: exp.Expr) -> bool:
 
 def prefix(node: exp.Expr, pattern: str, to: str, scope: Scope) -> exp.Expr:
     """The number that a text begins with, and 0 where it begins with none."""
-    text = f"CASE WHEN _1 IS NULL THEN NULL ELSE CAST(coalesce(nullif(regexp_extract(_1t, '{pattern}', 1), ''), '0') AS {to}) END"
+    text = f"CASE WHEN _1 IS NULL THEN NULL ELSE CAST(coalesce(nullif(regexp_extract(_1t, '{pattern}', 1), ''), '0') AS {to}) END"  # noqa: E501
     made = fill(text, [node], scope)
     made.meta[kinds.KEY] = "int" if to == "BIGINT" else "float"
     return made

@@ -28,7 +28,7 @@ _WRITTEN = (
     rf"CASE WHEN regexp_full_match(_1t, '{_DAY}([ T]+{_TIME})? *Z? *') "
     "THEN TRY_CAST(trim(left(_1t, 8) || '01 ' || trim(substr(_1t, 11), ' TZ')) AS TIMESTAMP) "
     "+ to_days(CAST(substr(_1t, 9, 2) AS INTEGER) - 1) "
-    rf"WHEN regexp_full_match(_1t, '{_TIME} *Z? *') THEN TRY_CAST('2000-01-01 ' || trim(_1t, ' Z') AS TIMESTAMP) "
+    rf"WHEN regexp_full_match(_1t, '{_TIME} *Z? *') THEN TRY_CAST('2000-01-01 ' || trim(_1t, ' Z') AS TIMESTAMP) "  # noqa: E501
     r"WHEN regexp_full_match(_1t, '\d+(\.\d+)?') AND TRY_CAST(_1t AS DOUBLE) < 5373484.5 THEN "
     f"{_JULIAN.replace('_1f', 'TRY_CAST(_1t AS DOUBLE)')} END"
 )

@@ -108,7 +108,8 @@ def mysql_substr(_name: str, args: Args, scope: Scope) -> exp.Expr:
     """``substr``: nothing at place 0, and nothing from before the text."""
     size = ", greatest(_3i, 0)" if len(args) > 2 else ""
     return fill(
-        f"CASE WHEN _1t IS NULL THEN NULL WHEN _2i = 0 OR abs(_2i) > length(_1t) THEN '' ELSE substr(_1t, _2i{size}) END",
+        "CASE WHEN _1t IS NULL THEN NULL WHEN _2i = 0 OR abs(_2i) > length(_1t) THEN '' ELSE "
+        f"substr(_1t, _2i{size}) END",
         args,
         scope,
     )

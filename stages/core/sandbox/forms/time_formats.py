@@ -24,11 +24,11 @@ _SUFFIX = (
 WEEKS = {
     0: "CAST(strftime(_1, '%U') AS INTEGER)",
     1: "((dayofyear(_1) - isodow(_1) + 10) // 7)",
-    2: "CAST(strftime(CASE WHEN strftime(_1, '%U') = '00' THEN date_trunc('year', _1) - INTERVAL 1 DAY ELSE _1 END, '%U') AS INTEGER)",
+    2: "CAST(strftime(CASE WHEN strftime(_1, '%U') = '00' THEN date_trunc('year', _1) - INTERVAL 1 DAY ELSE _1 END, '%U') AS INTEGER)",  # noqa: E501
     3: "week(_1)",
     4: "((dayofyear(_1) - dayofweek(_1) + 9) // 7)",
     5: "CAST(strftime(_1, '%W') AS INTEGER)",
-    7: "CAST(strftime(CASE WHEN strftime(_1, '%W') = '00' THEN date_trunc('year', _1) - INTERVAL 1 DAY ELSE _1 END, '%W') AS INTEGER)",
+    7: "CAST(strftime(CASE WHEN strftime(_1, '%W') = '00' THEN date_trunc('year', _1) - INTERVAL 1 DAY ELSE _1 END, '%W') AS INTEGER)",  # noqa: E501
 }
 """Modes of MySQL's WEEK to DuckDB SQL over ``_1``."""
 SUNDAY_YEAR = "(year(_1) - CASE WHEN strftime(_1, '%U') = '00' THEN 1 ELSE 0 END)"
@@ -65,7 +65,7 @@ _MYSQL = {
     "X": f"CAST({SUNDAY_YEAR} AS VARCHAR)",
 }
 _BIGQUERY = {
-    **dict.fromkeys(("A", "a", "B", "b", "d", "H", "I", "j", "m", "M", "p", "S", "U", "u", "V", "W", "w", "Y", "y", "G"), ""),
+    **dict.fromkeys(("A", "a", "B", "b", "d", "H", "I", "j", "m", "M", "p", "S", "U", "u", "V", "W", "w", "Y", "y", "G"), ""),  # noqa: E501
     "e": "%-d", "h": "%b", "F": "%Y-%m-%d", "T": "%H:%M:%S", "D": "%m/%d/%y", "R": "%H:%M",
     "Q": "CAST(quarter(_1) AS VARCHAR)",
     "s": "CAST(CAST(floor(epoch(_1)) AS BIGINT) AS VARCHAR)",
@@ -149,7 +149,7 @@ _SNOWFLAKE = {
     "FF9": "%n",
 }
 _SPELT = {"postgres": _POSTGRES, "snowflake": _SNOWFLAKE}
-_ANY_CASE = frozenset({"YYYY", "YY", "MM", "DD", "DDD", "HH24", "HH12", "HH", "MI", "SS", "IYYY", "IW",
+_ANY_CASE = frozenset({"YYYY", "YY", "MM", "DD", "DDD", "HH24", "HH12", "HH", "MI", "SS", "IYYY", "IW",  # noqa: E501
                        "ID", "MS", "US", "D", "Q", "W", "WW", "CC"})  # fmt: skip
 """Codes of PostgreSQL that mean the same in every case."""
 _LETTERS = re.compile(r'"(?P<quoted>[^"]*)"|(?P<letters>[A-Za-z0-9]+)|(?P<other>[^A-Za-z0-9"]+|")')

@@ -203,7 +203,8 @@ def mysql_timestampdiff(name: str, args: Args, scope: Scope) -> exp.Expr:
         f"- CASE WHEN {early} < {late} THEN 1 ELSE 0 END)"
     )
     return fill(
-        f"CASE WHEN _1 IS NULL OR _2 IS NULL THEN NULL WHEN _2 < _1 THEN -({months} // {_MONTHS[unit]}) "
+        f"CASE WHEN _1 IS NULL OR _2 IS NULL THEN NULL WHEN _2 < _1 THEN -({months} // "
+        f"{_MONTHS[unit]}) "
         f"ELSE {months} // {_MONTHS[unit]} END",
         ends,
         scope,
@@ -303,7 +304,8 @@ def add_months(_name: str, args: Args, scope: Scope) -> exp.Expr:
     """``ADD_MONTHS(x, n)``; the last day of a month stays the last."""
     added = "(_1s + to_months(CAST(_2 AS INTEGER)))"
     return _cut(
-        f"CASE WHEN last_day(_1s) = CAST(_1s AS DATE) THEN last_day({added}) + (_1s - date_trunc('day', _1s)) "
+        f"CASE WHEN last_day(_1s) = CAST(_1s AS DATE) THEN last_day({added}) + (_1s - "
+        "date_trunc('day', _1s)) "
         f"ELSE {added} END".replace("_2", args[1].sql(dialect="duckdb")),
         args[0],
         scope,

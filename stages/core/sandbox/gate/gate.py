@@ -84,7 +84,8 @@ def read(
 
 
 def _translated(sql: str, source: str, names: TableNames) -> tuple[exp.Expr, list[str]]:
-    """The statement of another dialect as a DuckDB tree; what a translation would drop is refused."""
+    """The statement of another dialect as a DuckDB tree; what a translation would drop is
+    refused."""
     if source not in grammar.DIALECTS:
         raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
     tree = grammar.parse(sql, reader(source))

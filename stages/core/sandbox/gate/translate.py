@@ -85,7 +85,8 @@ def _keys(select: exp.Select) -> list[exp.Expr]:
 
 
 def _own(select: exp.Select) -> Iterator[exp.Expr]:
-    """Nodes of what a SELECT gives, filters groups by and sorts by, those of inner queries left out."""
+    """Nodes of what a SELECT gives, filters groups by and sorts by, those of inner queries left
+    out."""
     parts = [*select.expressions, select.args.get("having"), select.args.get("order")]
     for part in parts:
         if part is not None:

@@ -41,7 +41,7 @@ respect returning right rollup row rows select set sets signed similar some symm
 ties to trailing true try unbounded union unique unknown unsigned using value values varying
 wrapper when where window with within without xml zone
 varchar text timestamp timestamptz tsvector utf8mb4 mb4 utf8 binary
-"""
+"""  # noqa: E501
 """Words of the grammar that no tokenizer lists, and words that writers add."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _MADE = re.compile(

@@ -78,7 +78,7 @@ def read(
 
 
 _ALIKE = frozenset(
-    {"count", "sum", "min", "max", "avg", "coalesce", "nullif", "lower", "upper", "abs", "row_number", "rank",
+    {"count", "sum", "min", "max", "avg", "coalesce", "nullif", "lower", "upper", "abs", "row_number", "rank",  # noqa: E501
      "dense_rank", "lag", "lead", "first_value", "last_value", "ntile"}
 )  # fmt: skip
 """Functions that mean the same on every server, whatever dialect names them."""

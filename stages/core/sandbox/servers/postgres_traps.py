@@ -1,4 +1,5 @@
-"""Words that look like columns or values and ask the server for the time, the user, or the place of a row.
+"""Words that look like columns or values and ask the server for the time, the user, or the place
+of a row.
 
 They answer differently tomorrow, to another role, or once a row has moved.
 """
@@ -43,7 +44,8 @@ def _becomes_time(parent: exp.Expr | None) -> bool:
 
 
 def settle_words(query: exp.Query, resolver: TableResolver) -> None:
-    """Quote a column called ``user``, which it would not be unquoted; refuse it where there is none.
+    """Quote a column called ``user``, which it would not be unquoted; refuse it where there is
+    none.
 
     Args:
         query: Changed in place.

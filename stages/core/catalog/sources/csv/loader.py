@@ -152,7 +152,8 @@ def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int
     return (
         f"read_csv({text(str(path))}, auto_detect=false, columns={{{columns}}}, "
         f"delim={text(reader['delimiter'])}, quote='\"', escape='\"', "
-        f"header={str(reader['header']).lower()}, strict_mode=true, nullstr=['', {text(NULL)}], max_line_size={longest}, "
+        f"header={str(reader['header']).lower()}, strict_mode=true, nullstr=['', {text(NULL)}], "
+        f"max_line_size={longest}, "
         f"buffer_size={longest * 16}, compression='{packed}')"
     )
 

@@ -107,11 +107,13 @@ def _squared(
     short = sum(count for size, count in widths.items() if size < wide)
     if short:
         warnings.append(
-            f"rows with fewer cells than columns: {short} of {len(body)} sampled; the missing cells are null"
+            f"rows with fewer cells than columns: {short} of {len(body)} sampled; the missing "
+            "cells are null"
         )
     if long:
         warnings.append(
-            f"rows with more cells than columns: {long} of {len(body)} sampled; the surplus stands in columns without a name"
+            f"rows with more cells than columns: {long} of {len(body)} sampled; the surplus "
+            "stands in columns without a name"
         )
     return [_fit(row, most) for row in body], most, bool(short or long) or most != wide
 

@@ -223,10 +223,10 @@ def _warnings(
         "the file ends inside a value or is broken there; what stood before is read": stream.cut
         and sample.whole,
         f"lines that are not JSON: {stream.broken} of the sample; they are left out": stream.broken,
-        "halves of characters (\\ud83d without its other half); they are read as U+FFFD": stream.torn,
+        "halves of characters (\\ud83d without its other half); they are read as U+FFFD": stream.torn,  # noqa: E501
         **dict.fromkeys(place.notes, True),
         f"nested too deeply for a type of their own, so text: {', '.join(deep)}": deep,
-        f"keys that could not be column names as they stand: {', '.join(renamed.values())}": renamed,
+        f"keys that could not be column names as they stand: {', '.join(renamed.values())}": renamed,  # noqa: E501
         "only the start of the file was looked at for members that are tables": place.shape
         == "member"
         and not sample.whole

@@ -239,7 +239,7 @@ def _object(values: Sequence[dict[str, object]], level: int) -> str:
     parts = by_key(values)
     filled = sum(map(len, values))
     if len(parts) > _MAP_KEYS and filled < len(parts) * len(values) / 10:
-        return f"MAP(VARCHAR, {nested_type((item for value in values for item in value.values()), level + 1)})"
+        return f"MAP(VARCHAR, {nested_type((item for value in values for item in value.values()), level + 1)})"  # noqa: E501
     return struct([(key, nested_type(items, level + 1)) for key, items in parts.items()])
 
 

@@ -151,7 +151,8 @@ def _storage(
         ]
         if numeric:
             large = ", ".join(
-                f"max(typeof({part[i]}) = 'integer' AND ({part[i]} > {EXACT} OR {part[i]} < -{EXACT}))"
+                f"max(typeof({part[i]}) = 'integer' AND ({part[i]} > {EXACT} OR {part[i]} < "
+                f"-{EXACT}))"
                 for i in numeric
             )
             for i, beyond in zip(
@@ -235,7 +236,8 @@ def _by_rows(
         part.flush()
         con.execute(
             f"CREATE TABLE {quoted(target)} AS SELECT {names} FROM read_csv($file, header=false, "
-            "delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, parallel=false, "
+            "delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
+            "parallel=false, "
             f"auto_detect=false, max_line_size=200000000, columns={read})",
             {"file": part.name},
         ).fetchall()

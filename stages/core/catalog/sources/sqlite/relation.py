@@ -66,7 +66,7 @@ def complaint(name: str, declared: str, kind: str, kinds: Iterable[str]) -> str:
     if not found or (kept and not mixed):
         return ""
     holds = " and ".join(sorted(found))
-    return f"column {name} is declared {declared or 'without a type'} and holds {holds}; read as {kind}"
+    return f"column {name} is declared {declared or 'without a type'} and holds {holds}; read as {kind}"  # noqa: E501
 
 
 def widest(one: str, other: str) -> str:
