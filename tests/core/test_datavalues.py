@@ -17,7 +17,7 @@ from stages.core.judge.match.data_lookup import LONGEST, PER_COLUMN, ValueLookup
 from stages.core.records import Table
 from stages.core.sandbox.database import Database
 from stages.link import link
-from tests.tools import run
+from tests.helpers.tools import run
 
 ROWS = 400
 
