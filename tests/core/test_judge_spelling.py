@@ -89,3 +89,20 @@ def test_the_spelling_of_a_table(
 def test_tables_without_other_spellings_stay_as_they_are() -> None:
     plain = [table("a", "x"), table("b", "y", aliases=["other"])]
     assert spelled(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("column", "question"),
+    [
+        ("qty", "What quantity of bolts lies in stock?"),
+        ("cntry_cd", "Bolts from which country?"),
+        ("ctgy", "Bolts of which category?"),
+        ("lqdty", "How much liquidity is there?"),
+    ],
+)
+def test_a_shortening_that_ends_in_y_is_met_as_it_is_written(column: str, question: str) -> None:
+    """A stemmer makes an ``i`` of a ``y`` that no vowel stands before."""
+    tables = [table("stock", "stock_no", column, "mmt"), table("staff", "staff_no", "wage")]
+    found = {(c.table, c.name): c.evidence for c in judge(ask(question), tables, recall=1.0).columns}
+    assert "name" in {piece.type for piece in found["stock", column]}
+    assert "name" not in {piece.type for piece in found["stock", "mmt"]}

@@ -36,7 +36,7 @@ n > 2, not n, n and x, n or x, (n > 2) + (x > 1), n > 2 = 1, -(n > 2), case when
 name || '-' || n, name || x, day || 'x', ts || '', n || null
 name collate nocase = 'ANN', name = 'ann' collate nocase
 julianday(day) - julianday('2020-01-01'), cast(julianday(day) - julianday('2020-01-01') as integer), (julianday('2024-01-01') - julianday(day)) / 365.25
-ln(10), log(100), log10(100), log2(8), log(2,8), exp(1), sqrt(16), pow(2,3), power(2,3), mod(7,3), mod(7.5,2), ceil(x), floor(x), ceiling(x), trunc(x), pi(), sin(1), degrees(1), radians(180), atan2(1,2), acos(0.5)
+ln(10), log(100), log10(100), log2(8), log(2,8), exp(1), sqrt(16), pow(2,3), power(2,3), mod(7,3), mod(7.5,2), mod(-7,3), mod(-7.5,2), mod(7.5,-2), mod(7,0), mod(n,3), ceil(x), floor(x), ceiling(x), trunc(x), pi(), sin(1), degrees(1), radians(180), atan2(1,2), acos(0.5)
 sqrt(-1), ln(0), ln(-1), acos(2), log(0)
 select total(n), sum(n), avg(n), count(*), count(n), min(n), max(n), group_concat(name), group_concat(n,';'), sum(x), avg(x), min(name), max(day) from v
 select avg(n > 2), sum(n > 2), sum(name = 'Ann'), count(n > 2), max(n > 2), total(n > 100), count(distinct name), sum(distinct n), group_concat(distinct n) from v where id < 5
