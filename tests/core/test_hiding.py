@@ -161,3 +161,21 @@ def test_views_of_servers(dialect: str, query: str) -> None:
     view.query, view.query_dialect = query, dialect
     tables = [(("shop", "users"), "users", users), (("other", "v"), "v", view)]
     assert [made.whole for made in hidden_columns(tables, ScanOptions())] == [{"password"}, {"pw"}]
+
+
+def test_a_table_hidden_whole_has_rows_to_count_and_spoils_no_other(tmp_path: Path) -> None:
+    made = (
+        USERS + "CREATE VIEW v AS SELECT password AS p FROM users;"
+        "CREATE TABLE pins (pin_code text, secret text); INSERT INTO pins VALUES ('1', 'hunter2');"
+    )
+    database(tmp_path / "u.db", made)
+    run("scan", "u.db", "--hide-values", "pin_code", "-q", "-o", "s.jsonl", cwd=tmp_path)
+    for sql, rows in [
+        ("SELECT count(*) AS n FROM pins", b"n\n1\n"),
+        ("SELECT count(*) AS n, max(label) AS l FROM v, other", b"n,l\n1,plain\n"),
+        ("SELECT * FROM v", b'(values hidden)\n""\n'),
+        ("SELECT label FROM other", b"label\nplain\n"),
+    ]:
+        assert run("query", "s.jsonl", sql, cwd=tmp_path).out.replace(b"\r", b"") == rows
+    refused = run("query", "s.jsonl", "SELECT secret FROM pins", cwd=tmp_path)
+    assert (refused.status, "its values are hidden" in refused.err) == (1, True)

@@ -103,6 +103,7 @@ def test_tables_without_other_spellings_stay_as_they_are() -> None:
 def test_a_shortening_that_ends_in_y_is_met_as_it_is_written(column: str, question: str) -> None:
     """A stemmer makes an ``i`` of a ``y`` that no vowel stands before."""
     tables = [table("stock", "stock_no", column, "mmt"), table("staff", "staff_no", "wage")]
-    found = {(c.table, c.name): c.evidence for c in judge(ask(question), tables, recall=1.0).columns}
+    columns = judge(ask(question), tables, recall=1.0).columns
+    found = {(c.table, c.name): c.evidence for c in columns}
     assert "name" in {piece.type for piece in found["stock", column]}
     assert "name" not in {piece.type for piece in found["stock", "mmt"]}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.errors import WinnowError
 from stages.core.records import Table
+from stages.core.sandbox.engine.child import selected
 from stages.core.sandbox.engine.store import TARGET, Store, table_folder
 from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
@@ -95,8 +96,7 @@ def _attach(
 ) -> None:
     path = str(store.file(table)).replace("'", "''")
     con.execute(f"ATTACH '{path}' AS {handle} (READ_ONLY)")
-    left_out = ", ".join(map(_identifier, hidden(table)))
-    columns = f"* EXCLUDE ({left_out})" if left_out else "*"
+    columns = selected(len(table["columns"]), hidden(table))
     own = (table["name"], *table.get("aliases", []))
     for name in (*own, *(f"{FRAME}{name}" for name in own)):
         if names.exact(name) is table:

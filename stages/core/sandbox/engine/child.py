@@ -320,6 +320,10 @@ class Server:
         self.answers.flush()
 
 
+ALL_HIDDEN = "(values hidden)"
+"""The one column of a table all of whose values are hidden."""
+
+
 def connect(
     files: Sequence[tuple[str, str, Sequence[str]]], memory: int
 ) -> duckdb.DuckDBPyConnection:
@@ -334,15 +338,32 @@ def connect(
 
     con = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": f"{memory}MiB"})
     for number, (path, name, hidden) in enumerate(files):
-        without = f" EXCLUDE ({', '.join(map(_identifier, hidden))})" if hidden else ""
         con.execute(f"ATTACH {_literal(path)} AS f{number} (READ_ONLY)")
+        held = con.execute(f"SELECT * FROM f{number}.main.data LIMIT 0").description
         con.execute(
-            f"CREATE VIEW main.{_identifier(name)} AS SELECT *{without} FROM f{number}.main.data"
+            f"CREATE VIEW main.{_identifier(name)} AS "
+            f"SELECT {selected(len(held), hidden)} FROM f{number}.main.data"
         )
     con.execute("SELECT json_serialize_sql('SELECT 1'), strftime(now(), '%Y')").fetchall()
     for setting, value in LOCKS:
         con.execute(f"SET {setting} = {value}")
     return con
+
+
+def selected(number: int, hidden: Sequence[str]) -> str:
+    """What a view of a table selects, so that hidden columns are not there at all.
+
+    A view has a column at least: of a table that is hidden whole, its rows can be counted.
+
+    Args:
+        number: Columns of the table.
+        hidden: Those whose values are hidden.
+    """
+    if not hidden:
+        return "*"
+    if len(hidden) >= number:
+        return f"NULL AS {_identifier(ALL_HIDDEN)}"
+    return f"* EXCLUDE ({', '.join(map(_identifier, hidden))})"
 
 
 def cut(sql: str, types: list[str], cell: int) -> str:
