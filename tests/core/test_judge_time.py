@@ -44,6 +44,8 @@ def years(first: int, last: int) -> list[str]:
         ("Sales in 2020 and later", years(2020, 2024)),
         ("Sales before 2018", years(2015, 2017)),
         ("Sales up to 2018", years(2015, 2018)),
+        ("Sales up to and including 2018", years(2015, 2018)),
+        ("Sales until, and including, 2018", years(2015, 2018)),
         ("What were total sales from 2019 to 2021?", years(2019, 2021)),
         ("sales between the third quarter of 2018 and Q2 2020", years(2018, 2020)),
         ("year over year growth of sales in 2020", years(2019, 2020)),

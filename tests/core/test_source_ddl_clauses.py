@@ -60,7 +60,7 @@ TABLES = [
     ("CREATE TABLE log (id int) PARTITION BY HASH(id) PARTITIONS 4", "id", ""),
     ("CREATE TABLE log (id int PRIMARY KEY) PARTITION BY KEY() PARTITIONS 2", "id", "id"),
     (
-        ("CREATE TABLE log (id int, y int, KEY `k` (`y`), FULLTEXT KEY f (id) WITH PARSER ngram) ENGINE=InnoDB\n"
+        ("CREATE TABLE log (id int, y int, KEY `k` (`y`), KEY x ((y + 1)), FULLTEXT KEY f (id) WITH PARSER ngram) ENGINE=InnoDB\n"
         "/*!50100 PARTITION BY LIST COLUMNS(y)\n(PARTITION p0 VALUES IN (1,2) ENGINE = InnoDB) */"),
         "id y",
         "",

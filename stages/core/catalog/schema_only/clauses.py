@@ -340,6 +340,8 @@ def _is_index(part: list[Token]) -> bool:
     if not opens:
         return any(token.upper == "TYPE" for token in part[2:])
     first = part[opens + 1] if opens + 1 < len(part) else None
+    if first is not None and first.text == "(":  # of an expression, as MySQL writes it
+        return True
     return first is not None and first.kind in ("name", "word") and not first.text.isdigit()
 
 

@@ -64,7 +64,8 @@ _EARLIER = (
 _UNTIL = (
     _before(
         r"\b(?:until|till|up\s+to|up\s+until|through|no later than|not later than|not after|by"
-        r"|as late as|ending(?:\s+(?:on|in|at|with))?|ended)|(?:截至|截止到?|直到|不晚于)"
+        r"|as late as|ending(?:\s+(?:on|in|at|with))?|ended)"
+        r"(?:,?\s+(?:and|or)\s+including,?)?|(?:截至|截止到?|直到|不晚于)"
     ),
     _after(r"(?:or|and)\s+(?:earlier|before|prior|older)|(?:及|和|或)(?:以前|之前)|为止|止|底前"),
 )
