@@ -43,10 +43,10 @@ $(VENV)/.developed: $(VENV)/.installed pyproject.toml
 demo: install
 	@$(W) scan examples/task_15 | $(W) vote | $(W) collapse | $(W) describe | $(W) prompt --text
 	@printf '%s\n' '' 'That was the prompt for examples/task_15. To go on:' \
-	  '  . $(BIN)/activate                        puts winnow on the path; bin/winnow does without' \
+	  '  . $(BIN)/activate                     puts winnow on the path; bin/winnow does without' \
 	  '  winnow scan examples/task_15 > scan.jsonl' \
-	  '  winnow vote scan.jsonl | winnow show     what was kept, and how' \
-	  '  winnow --help                            every command' >&2
+	  '  winnow vote scan.jsonl | winnow show      what was kept, and how' \
+	  '  winnow --help                             every command' >&2
 
 test: dev check
 	$(BIN)/python -m pytest -n 2 --dist worksteal

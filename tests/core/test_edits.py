@@ -44,6 +44,7 @@ KEYS: list[tuple[str, Edit, str]] = [
     ("task", lambda r: r.update(pin={"Keep": ["company_profile"]}), "did you mean pin.keep?"),
     ("task", lambda r: r.update(pin={"weight": 3}), "pin.weight is a key that nothing reads; pin has"),
     ("task", lambda r: r.update(pins={"fold": ["company_profile"]}), "did you mean pin?"),
+    ("task", lambda r: r.update(pinned={"fold": ["company_profile"]}), "did you mean pin?"),
     ("task", lambda r: r.update(fold=["company_profile"]), "did you mean pin.fold?"),
     ("task", lambda r: r.update(knowlege="x"), "did you mean knowledge?"),
     ("task", lambda r: r["vote"].update(relevant=["a"]), "did you mean vote.relevant_tables?"),

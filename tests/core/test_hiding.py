@@ -14,9 +14,9 @@ from stages.core.catalog.hiding import hidden_columns, secrecy
 from stages.core.catalog.source_table import SourceTable
 from tests.helpers.tools import run
 
-ALWAYS = ["password", "Password", "user_password", "passwd", "pwd", "userPassword", "PasswordHash", "password_salt", "passcode", "token", "api_token", "accessToken", "refresh_token", "PUSH_TOKEN", "client_secret", "secret", "apiSecret", "secret_key", "api_key", "apikey", "cvv", "密码", "登录密码", "用户_密码", "密码哈希", "访问令牌", "密钥"]  # fmt: skip
-NUMBERS = ["ssn", "SSN", "Essn", "Mgr_ssn", "social_security_number", "social_security_no", "iban", "IBAN", "bank_iban", "iban_code", "card", "card_number", "CardNumber", "CardNum", "cardNo", "credit_card", "CreditCardNumber", "credit_card_no", "debitCard", "身份证", "身份证号", "身份证号码", "银行卡号", "信用卡号", "卡号", "社保号"]  # fmt: skip
-NEITHER = ["password_changed_at", "password_expiry", "is_passed", "passenger", "passing", "token_count", "tokens", "tokenized", "secretary", "secrets_found", "card_id", "card_type", "cardiac_output", "discard", "postcard_views", "credit_card_type", "CreditCardApprovalCode", "iban_country_name", "session_id", "assn_id", "lesson", "compass", "pass_rate", "id", "name", "密码修改时间", "卡类型", "会员卡类型", "证件类型", "身份"]  # fmt: skip
+ALWAYS = ["password", "Password", "user_password", "passwd", "pwd", "userPassword", "PasswordHash", "password_salt", "passcode", "token", "api_token", "accessToken", "refresh_token", "PUSH_TOKEN", "client_secret", "secret", "apiSecret", "secret_key", "api_key", "auth_key", "apikey", "cvv", "密码", "登录密码", "用户_密码", "密码哈希", "访问令牌", "密钥"]  # fmt: skip
+NUMBERS = ["ssn", "SSN", "Essn", "Mgr_ssn", "social_security_number", "social_security_no", "iban", "IBAN", "bank_iban", "iban_code", "card", "card_number", "CardNumber", "CardNum", "cardNo", "credit_card", "CreditCardNumber", "credit_card_no", "debitCard", "passport", "passport_no", "PassportNumber", "bank_account", "BankAccountNo", "护照号", "护照号码", "身份证", "身份证号", "身份证号码", "银行卡号", "信用卡号", "卡号", "社保号"]  # fmt: skip
+NEITHER = ["password_changed_at", "password_expiry", "is_passed", "passenger", "passing", "passport_country", "passport_expiry", "bank_account_type", "token_count", "tokens", "tokenized", "secretary", "secrets_found", "card_id", "card_type", "cardiac_output", "discard", "postcard_views", "credit_card_type", "CreditCardApprovalCode", "iban_country_name", "session_id", "assn_id", "lesson", "compass", "pass_rate", "id", "name", "密码修改时间", "卡类型", "会员卡类型", "证件类型", "身份"]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_limits_are_options(place):
         (["s.jsonl", COUNT, "--catalog", "other"], 2, "no catalog named other"),
         (["s.jsonl", COUNT, "--format", "xml"], 2, "--format"),
         (["s.jsonl", COUNT, "--rows", "-1"], 2, "--rows"),
-        (["s.jsonl", COUNT, "--root", "nowhere"], 1, "gone"),
+        (["s.jsonl", COUNT, "--root", "nowhere"], 1, "is gone: no nowhere/"),
         (["s.jsonl", ""], 1, "no statement"),
     ],
 )

@@ -25,12 +25,13 @@ _NEVER_A_KEY = re.compile(
     r"(?:.* )?(?:password|passwd|passwort|pass ?word|pwd|passcode|passphrase"
     r"|(?:api|access|auth|refresh|bearer|session|csrf|id|oauth|secret|security|reset|push|device|user) token|token"  # noqa: E501
     r"|(?:client|api|app|shared|consumer|webhook|totp|otp|user) secret|secret"
-    r"|(?:api|secret|private|access|encryption|signing) ?key|apikey|cvv2?|cvc2?)"
+    r"|(?:api|auth|secret|private|access|encryption|signing) ?key|apikey|cvv2?|cvc2?)"
     + _VALUE
     + r"|pass|pw"
 )
 _NUMBERED = re.compile(
-    r"(?:.* )?(?:ssn|social security|iban|(?:credit|debit|bank|payment) ?card|creditcard)"
+    r"(?:.* )?(?:ssn|social security|iban|passport|bank account"
+    r"|(?:credit|debit|bank|payment) ?card|creditcard)"
     + _NUMBER
     + _VALUE
     + r"|(?:.* )?(?:cc|card|cardholder) ?(?:number|num|no|nr|nbr|pan)"
@@ -41,7 +42,7 @@ _CHINESE_SECRET = re.compile(
     r".*(?:密码|口令|密钥|私钥|令牌|安全码|验证码|凭证密文)(?:哈希|散列|密文|明文|值|盐)?"
 )
 _CHINESE_NUMBER = re.compile(
-    r".*(?:身份证|社保|社会保障|社会保险|银行卡|信用卡|储蓄卡|借记卡|银行账|银行帐)(?:卡)?(?:号|号码|编号|账号)?|卡号|银行账户|银行卡号码"
+    r".*(?:身份证|社保|社会保障|社会保险|银行卡|信用卡|储蓄卡|借记卡|银行账|银行帐|护照)(?:卡)?(?:号|号码|编号|账号)?|卡号|银行账户|银行卡号码"
 )
 
 

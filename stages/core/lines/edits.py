@@ -21,6 +21,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "keep": ("include", "full", "show", "force", "always", "need", "want"),
     "description": ("doc", "docs", "about", "explanation"),
     "evidence": ("hint", "hints"),
+    "pin": ("pinned", "pinning"),
 }
 NEAR = 0.8
 """Share of letters in common (`difflib`) from which a key is taken for another, misspelt."""

@@ -31,6 +31,7 @@ from stages.core.paths import VARIABLE, cache_dir
 from stages.core.records import Table
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import shown
+from stages.core.text import visible
 
 if TYPE_CHECKING:
     import duckdb
@@ -170,7 +171,10 @@ class Store:
         except OSError as error:
             name = shown(table["name"])
             missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-            what = "is gone" if missing else f"cannot be read: {os_words(error)}"
+            tried = visible(str(path))
+            what = (
+                f"is gone: no {tried}" if missing else f"cannot be read: {tried}: {os_words(error)}"
+            )
             raise SqlUnavailable(
                 f"the source of {name} {what}",
                 hint="put it back, or scan again; `winnow query --root` reads a folder that moved",
