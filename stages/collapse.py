@@ -12,20 +12,29 @@ full. Tables marked always_keep are full, and a task's pins beat everything:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict, cast
 
 import click
 
 from stages.core.errors import MissingSection
 from stages.core.lines.readers import focused, linked, listed, named, pinned, superset, voted
 from stages.core.lines.sections import section
-from stages.core.records import Table, Task
+from stages.core.records import Collapse, Link, Prune, Refine, Table, Task, Vote
 from stages.core.runtime.stage import Stage
 
 DECIDERS = ("vote", "refine", "prune", "link")
 
 
-def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> dict[str, Any]:
+class Deciders(TypedDict, total=False):
+    """The sections that decide, by name, in the order of `DECIDERS`."""
+
+    vote: Vote
+    refine: Refine
+    prune: Prune
+    link: Link
+
+
+def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> Collapse:
     """The three lists of canonical names, and the describe keys of the tables to fold.
 
     Args:
@@ -60,7 +69,7 @@ def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> 
     notes = [*_unknown(sections, known), *notes]
     if not full:
         notes.append("no table is shown in full")
-    return {
+    made: Collapse = {
         "keys": [table["describe_key"] for table in tables if table["name"] in folded],
         "shown": {
             "full": [name for name in known if name in full],
@@ -68,34 +77,34 @@ def collapse(task: Task, tables: Sequence[Table], *, by: Sequence[str] = ()) -> 
             "line": line,
         },
         "by": list(sections),
-        **_decided(pins, known),
-        **({"notes": notes} if notes else {}),
-        "meta": {"from": _sources(by, sections)},
     }
+    if decided := _decided(pins, known):
+        made["pinned"] = decided
+    if notes:
+        made["notes"] = notes
+    made["meta"] = {"from": _sources(by, sections)}
+    return made
 
 
-def _decided(pins: Mapping[str, set[str]], known: Sequence[str]) -> dict[str, list[str]]:
-    """The tables that pins decided on, where there are any."""
-    names = [name for name in known if name in pins["keep"] or name in pins["fold"]]
-    return {"pinned": names} if names else {}
+def _decided(pins: Mapping[str, set[str]], known: Sequence[str]) -> list[str]:
+    """The tables that pins decided on."""
+    return [name for name in known if name in pins["keep"] or name in pins["fold"]]
 
 
-def _sections(task: Task, by: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The sections that decide, by name, in the order of `DECIDERS`."""
+def _sections(task: Task, by: Sequence[str]) -> Deciders:
+    """The sections that decide."""
     found = {name: part for name in DECIDERS if (part := section(task, name)) is not None}
     if not by:
         strong = {name: part for name, part in found.items() if name != "link"}
-        return strong or found
+        return cast("Deciders", strong or found)
     for name in by:
         if name not in found:
             hint = f"run `winnow {name}` first, or leave it out of --by"
             raise MissingSection(f"no section {name}", place=task["task_id"], hint=hint)
-    return {name: part for name, part in found.items() if name in by}
+    return cast("Deciders", {name: part for name, part in found.items() if name in by})
 
 
-def _levels(
-    sections: Mapping[str, Mapping[str, Any]], known: Sequence[str]
-) -> tuple[set[str], set[str]]:
+def _levels(sections: Deciders, known: Sequence[str]) -> tuple[set[str], set[str]]:
     """The tables shown in full and by column names, before pins.
 
     The superset alone is shown in full, since nothing has looked more closely.
@@ -112,18 +121,20 @@ def _levels(
     return full & set(known), (kept - full) & set(known)
 
 
-def _unknown(sections: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> list[str]:
+def _unknown(sections: Deciders, known: Sequence[str]) -> list[str]:
     """One note for each section that names tables outside the catalog."""
     have = set(known)
     notes = []
     for name, part in sections.items():
-        strange = [table for table in named(name, part) if table not in have]
+        strange = [
+            table for table in named(name, cast("Mapping[str, object]", part)) if table not in have
+        ]
         if strange:
             notes.append(f"{name} names what is no table of the catalog: {listed(strange)}")
     return notes
 
 
-def _sources(by: Sequence[str], sections: Mapping[str, Any]) -> list[str]:
+def _sources(by: Sequence[str], sections: Deciders) -> list[str]:
     """What the result was made from: a section that would count were it there is among it."""
     names = [name for name in DECIDERS if name in by] if by else ["vote", "refine", "prune"]
     return ["pin", "tables", *dict.fromkeys([*names, *sections])]
@@ -147,7 +158,7 @@ BY = click.Option(
 )
 
 
-def _counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+def _counts(found: Collapse) -> tuple[int, ...]:
     shown = found["shown"]
     every = sum(map(len, (shown["full"], shown["names"], shown["line"])))
     return len(shown["full"]), every, len(shown["names"]), len(shown["line"])

@@ -10,15 +10,15 @@ collapse has not run, every table is in full.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from stages.core.lang import choose
-from stages.core.lines.sections import section
-from stages.core.records import Catalog, Table, Task
+from stages.core.lines.sections import or_empty, section
+from stages.core.records import Catalog, Describe, Meta, Table, Task
 from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from stages.core.context.budget import Fitted, PageFormat
     from stages.core.context.view import Page
 
-FORMATS = ("context", "ddl", "json")
+Form = Literal["context", "ddl", "json"]
+FORMATS: tuple[Form, ...] = ("context", "ddl", "json")
 COLUMNS = ("refined", "superset", "all")
 TOOL = "explore_data"
 
@@ -39,13 +40,13 @@ def describe(
     tables: Sequence[Table],
     *,
     catalog: Catalog,
-    form: str = "context",
+    form: Form = "context",
     columns: str = "refined",
     budget: int = 0,
     tool: str = TOOL,
     skip_knowledge: bool = True,
     lang: str = "auto",
-) -> dict[str, Any]:
+) -> Describe:
     """The text of one task's context description.
 
     Args:
@@ -70,24 +71,29 @@ def describe(
     writer = _form(form)
     tokens_all = _tokens_all(page, tables, writer)
     fitted = fit(page, writer)
-    return {
+    made: Describe = {
         "text": fitted.text,
         "format": form,
         "tokens": fitted.tokens,
         "tokens_all": tokens_all,
-        "tables": {level: len(page.at(level)) for level in ("full", "names", "line")},
-        **_shortfall(fitted, budget),
-        **_notes(task, budget, fitted.tokens),
-        "meta": {
-            "lang": page.lang,
-            "from": _sources(skip_knowledge, columns, budget),
-            **_options(tool, skip_knowledge, columns, budget),
+        "tables": {
+            "full": len(page.at("full")),
+            "names": len(page.at("names")),
+            "line": len(page.at("line")),
         },
     }
+    _tell_shortfall(made, fitted, budget)
+    if notes := _notes(task, budget, fitted.tokens):
+        made["notes"] = notes
+    meta: Meta = {"lang": page.lang, "from": _sources(skip_knowledge, columns, budget)}
+    if options := _options(tool, skip_knowledge, columns, budget):
+        meta["options"] = options
+    made["meta"] = meta
+    return made
 
 
-def _notes(task: Task, budget: int, tokens: int) -> dict[str, Any]:
-    """What is otherwise than the caller may think, where anything is."""
+def _notes(task: Task, budget: int, tokens: int) -> list[str]:
+    """What is otherwise than the caller may think."""
     notes = []
     if section(task, "collapse") is None:
         notes.append("not collapsed; every table is in full, until `winnow collapse` has run")
@@ -96,16 +102,19 @@ def _notes(task: Task, budget: int, tokens: int) -> dict[str, Any]:
             f"over the budget of {budget} tokens; {tokens - budget} too many, as names are never "
             "left out: fold more tables, or raise --budget"
         )
-    return {"notes": notes} if notes else {}
+    return notes
 
 
-def _shortfall(fitted: Fitted, budget: int) -> dict[str, Any]:
-    """What the budget cost, where it cost anything."""
+def _tell_shortfall(made: Describe, fitted: Fitted, budget: int) -> None:
+    """Say in the section what the budget cost, where it cost anything."""
     from stages.core.context.values import given_up
 
     lost = given_up(fitted.page, named=True)
     over = fitted.tokens - budget if budget else 0
-    return {**({"gave_up": lost} if lost else {}), **({"over_budget": over} if over > 0 else {})}
+    if lost:
+        made["gave_up"] = lost
+    if over > 0:
+        made["over_budget"] = over
 
 
 def _page(
@@ -123,7 +132,7 @@ def _page(
         skipped_more=len(skipped[SKIPPED:]),
         knowledge=None if skip_knowledge else task.get("knowledge"),
         lang=choose(lang, task.get("question", "")),
-        by=tuple((section(task, "collapse") or {}).get("by", ())),
+        by=tuple(or_empty(section(task, "collapse")).get("by", ())),
         tool=visible(tool, 80),
         budget=budget,
     )
@@ -164,7 +173,7 @@ def _sources(skip_knowledge: bool, columns: str, budget: int) -> list[str]:
     ]
 
 
-def _options(tool: str, skip_knowledge: bool, columns: str, budget: int) -> dict[str, Any]:
+def _options(tool: str, skip_knowledge: bool, columns: str, budget: int) -> dict[str, object]:
     """The options that shaped the text and are not as they are by default, for ``meta``."""
     given = {
         "tool": (tool, TOOL),
@@ -172,19 +181,18 @@ def _options(tool: str, skip_knowledge: bool, columns: str, budget: int) -> dict
         "columns": (columns, "refined"),
         "budget": (budget, 0),
     }
-    changed = {name: value for name, (value, default) in given.items() if value != default}
-    return {"options": changed} if changed else {}
+    return {name: value for name, (value, default) in given.items() if value != default}
 
 
-def _text(found: Mapping[str, Any]) -> str:
+def _text(found: Describe) -> str:
     return str(found["text"])
 
 
-def _suffix(found: Mapping[str, Any]) -> str:
+def _suffix(found: Describe) -> str:
     return {"ddl": ".sql", "json": ".json"}.get(found["format"], ".md")
 
 
-def _counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+def _counts(found: Describe) -> tuple[int, ...]:
     tables = found["tables"]
     return tables["full"], tables["names"], tables["line"], found["tokens"], found["tokens_all"]
 

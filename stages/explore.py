@@ -15,7 +15,7 @@ and look for the values that the question names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -23,9 +23,9 @@ from stages.core.errors import DataError
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
-from stages.core.lines.sections import section
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
+from stages.core.lines.sections import or_empty, section
+from stages.core.records import Explore, Table, Task
+from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.explore.builtin import Observer
@@ -58,7 +58,7 @@ async def explore(
     max_tokens: int = MAX_TOKENS,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-) -> Section:
+) -> Explore:
     """The judgments of one task's candidate tables.
 
     Args:
@@ -116,7 +116,7 @@ def _asked(terms: ExploreOptions) -> dict[str, Any]:
 def _candidates(task: Task, tables: Sequence[Table]) -> dict[str, list[str]]:
     """The columns that ``prune`` kept, by table; tables that the catalog has not are left out."""
     known = {table["name"] for table in tables}
-    kept = (section(task, "prune") or {}).get("kept", {})
+    kept = or_empty(section(task, "prune")).get("kept", {})
     return {name: kept[name] for name in sorted(kept) if name in known}
 
 
@@ -144,7 +144,7 @@ def _told(progress: Progress | None, total: int) -> Callable[[int], object]:
 
 def _section(
     judgments: Mapping[str, Mapping[str, Any]], notes: Sequence[str], meta: Mapping[str, Any]
-) -> Section:
+) -> Explore:
     """The section; its error tells how many tables could not be explored, and the first why."""
     failed = [name for name, judgment in judgments.items() if judgment.get("error")]
     error = ""
@@ -152,7 +152,8 @@ def _section(
         first = judgments[failed[0]]["error"]
         error = f"{len(failed)} of {len(judgments)} tables were not explored: {failed[0]}: {first}"
     made = {"table_judgments": {name: judgments[name] for name in sorted(judgments)}}
-    return {**made, **({"notes": list(notes)} if notes else {}), "error": error, "meta": meta}
+    noted = {"notes": list(notes)} if notes else {}
+    return cast("Explore", {**made, **noted, "error": error, "meta": meta})
 
 
 class _ExploreTask:
@@ -214,7 +215,7 @@ class _ExploreTask:
             return str(error)
 
 
-def _counts(made: Section) -> tuple[int, ...]:
+def _counts(made: Explore) -> tuple[int, ...]:
     """Relevant tables, explored tables, relevant columns, statements run."""
     judgments = made["table_judgments"].values()
     return (

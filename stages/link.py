@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -25,8 +25,8 @@ from stages.core.judge.judgment import CHANNELS
 from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
 from stages.core.params import FiniteFloatRange
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import Section, Stage
+from stages.core.records import Link, Meta, Table, Task
+from stages.core.runtime.stage import Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
@@ -56,7 +56,7 @@ async def link(
     values: bool = False,
     database: Database | None = None,
     max_tokens: int = MAX_TOKENS,
-) -> Section:
+) -> Link:
     """The link section of one task.
 
     Args:
@@ -94,7 +94,7 @@ async def link(
 
 def _section(
     asked: FusedJudgment, hints: Hints, task: Task, tables: Sequence[Table], max_tokens: int
-) -> Section:
+) -> Link:
     """The section; the rules have the last word, over the model's too."""
     from stages.core.judge.priors.rules import apply_rules
     from stages.core.judge.section import to_section
@@ -107,9 +107,12 @@ def _section(
         notes += applied.unknown
     options = hints.options | ({"max_tokens": max_tokens} if max_tokens != MAX_TOKENS else {})
     made = to_section(found, tables)
-    made |= {"notes": notes} if notes else {}
-    made |= {"error": asked.error} if asked.error else {}
-    return {**made, "meta": {**asked.meta, **({"options": options} if options else {})}}
+    if notes:
+        made["notes"] = notes
+    if asked.error:
+        made["error"] = asked.error
+    made["meta"] = cast("Meta", {**asked.meta, **({"options": options} if options else {})})
+    return made
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,12 @@ def _names(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(short) + more
 
 
-def _counts(made: Section) -> tuple[int, ...]:
+def _counts(made: Link) -> tuple[int, ...]:
     """Tables kept, tables in all, columns kept, columns in all."""
-    kept = [sum(item["keep"] for item in made[key]) for key in ("tables", "columns")]
-    return kept[0], made["n_tables"], kept[1], made["n_columns"]
+    tables, columns = (
+        sum(item["keep"] for item in part) for part in (made["tables"], made["columns"])
+    )
+    return tables, made["n_tables"], columns, made["n_columns"]
 
 
 class _File(click.ParamType[Any]):

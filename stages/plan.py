@@ -12,7 +12,7 @@ With --model builtin (the default) the plan is made of the phrases that stand in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +20,8 @@ from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.lang import Lang, choose
 from stages.core.linking.plan import numbered, steps
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import Section, Stage
+from stages.core.records import Meta, Plan, Table, Task
+from stages.core.runtime.stage import Stage
 from stages.core.text import block, safe_lines
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def plan(
     drafts: int = DRAFTS,
     temperature: float | None = None,
     timeout: float | None = CALL_SECONDS,
-) -> Section:
+) -> Plan:
     """The master logical plan of a task.
 
     Args:
@@ -67,7 +67,7 @@ async def plan(
     tongue = choose(lang, question)
     if model is None:
         return _section(numbered(steps(question, tongue)), [], "", {"lang": tongue})
-    meta = {"lang": tongue, "prompt": _hash(tongue)}
+    meta: Meta = {"lang": tongue, "prompt": _hash(tongue)}
     written, error = await _drafts(model, question, tongue, drafts, temperature, timeout)
     if not written:
         return _section(numbered(steps(question, tongue)), [], error, meta)
@@ -130,11 +130,11 @@ def _hash(lang: Lang) -> str:
     return prompts.combined_hash(*(prompts.load("plan", role, lang) for role in ("draft", "merge")))
 
 
-def _section(logical_plan: str, drafts: list[str], error: str, meta: dict[str, Any]) -> Section:
+def _section(logical_plan: str, drafts: list[str], error: str, meta: Meta) -> Plan:
     return {"logical_plan": logical_plan, "drafts": drafts, "error": error, "meta": meta}
 
 
-def _counts(made: Section) -> tuple[int]:
+def _counts(made: Plan) -> tuple[int]:
     return (made["logical_plan"].count("\n") + 1,)
 
 

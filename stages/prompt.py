@@ -9,15 +9,15 @@ question and hint. Every piece of data stands between boundaries that it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import orjson
 
 from stages.core.lang import Lang, choose
-from stages.core.lines.sections import section
-from stages.core.records import Catalog, Table, Task
+from stages.core.lines.sections import or_empty, section
+from stages.core.records import Catalog, Describe, Meta, Prompt, PromptParts, Table, Task
 from stages.core.runtime.stage import Stage
 from stages.core.text import block, quoted, safe_lines, visible
 
@@ -38,7 +38,7 @@ def prompt(
     scaffold: bool | None = None,
     tool: str | None = None,
     lang: str = "auto",
-) -> dict[str, Any]:
+) -> Prompt:
     """The messages for the solver of one task.
 
     Args:
@@ -53,8 +53,8 @@ def prompt(
     """
     from stages.core.prompts import combined_hash, load
 
-    described = section(task, "describe") or {}
-    meta: Mapping[str, Any] = described.get("meta", {})
+    described = or_empty(section(task, "describe"))
+    meta = described.get("meta", {})
     speech = _language(lang, meta, task)
     tool = tool or str(meta.get("options", {}).get("tool", TOOL))
     files = "root" in catalog
@@ -69,16 +69,18 @@ def prompt(
     sizes = _sizes(rules, values["knowledge"], evidence)
     tokens = {name: found.tokens for name, found in sizes.items()}
     about = [name for name, found in sizes.items() if not found.exact]
-    return {
+    made: Prompt = {
         "messages": [
             {"role": "system", "content": rules},
             {"role": "user", "content": evidence},
         ],
         "tokens": sum(tokens.values()),
-        "parts": tokens,
-        **({"notes": [ABOUT.format(" and ".join(about))]} if about else {}),
-        "meta": {"lang": speech, "prompt": combined_hash(system, user)},
+        "parts": cast("PromptParts", tokens),
     }
+    if about:
+        made["notes"] = [ABOUT.format(" and ".join(about))]
+    made["meta"] = {"lang": speech, "prompt": combined_hash(system, user)}
+    return made
 
 
 def _sizes(rules: str, knowledge: str, evidence: str) -> dict[str, Size]:
@@ -96,7 +98,7 @@ def _sizes(rules: str, knowledge: str, evidence: str) -> dict[str, Size]:
     return dict(zip(("rules", "knowledge", "evidence"), sizes, strict=True))
 
 
-def _language(lang: str, meta: Mapping[str, Any], task: Task) -> Lang:
+def _language(lang: str, meta: Meta, task: Task) -> Lang:
     """The language asked for, else that of the description."""
     return choose(str(meta.get("lang", lang)) if lang == "auto" else lang, task.get("question", ""))
 
@@ -107,7 +109,7 @@ def _values(task: Task, tables: Sequence[Table], context: str) -> dict[str, Any]
     Knowledge that the description already holds is not repeated.
     """
     knowledge = safe_lines(task.get("knowledge", "")).strip()
-    described = bool(knowledge) and _holds(context, knowledge, section(task, "describe") or {})
+    described = bool(knowledge) and _holds(context, knowledge, or_empty(section(task, "describe")))
     return {
         "knowledge": block("knowledge", knowledge) if knowledge and not described else "",
         "described": described,
@@ -119,9 +121,9 @@ def _values(task: Task, tables: Sequence[Table], context: str) -> dict[str, Any]
     }
 
 
-def _holds(context: str, knowledge: str, described: Mapping[str, Any]) -> bool:
+def _holds(context: str, knowledge: str, described: Describe) -> bool:
     """Whether the description was made with the knowledge and still holds it, in any format."""
-    options: Mapping[str, Any] = described.get("meta", {}).get("options", {})
+    options = described.get("meta", {}).get("options", {})
     comments = "\n".join(f"-- {line}".rstrip() for line in knowledge.split("\n"))
     forms = (knowledge, comments, orjson.dumps(knowledge).decode()[1:-1])
     return options.get("skip_knowledge") is False and any(form in context for form in forms)
@@ -135,7 +137,7 @@ def _block(kind: str, body: str) -> str:
 
 def _kept(task: Task, tables: Sequence[Table]) -> list[str]:
     """The tables that are always kept, unless a pin has folded them all the same."""
-    shown: Mapping[str, Sequence[str]] = (section(task, "collapse") or {}).get("shown", {})
+    shown = or_empty(section(task, "collapse")).get("shown", {})
     folded = {*shown.get("names", ()), *shown.get("line", ())}
     return [
         quoted(table["name"])
@@ -144,12 +146,12 @@ def _kept(task: Task, tables: Sequence[Table]) -> list[str]:
     ]
 
 
-def _text(found: Mapping[str, Any]) -> str:
+def _text(found: Prompt) -> str:
     """The messages as Markdown, each under its role."""
     return "\n\n".join(f"# {m['role'].title()}\n\n{m['content']}" for m in found["messages"])
 
 
-def _counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+def _counts(found: Prompt) -> tuple[int, ...]:
     parts = found["parts"]
     return found["tokens"], parts["rules"], parts["knowledge"], parts["evidence"]
 

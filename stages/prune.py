@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -32,8 +32,8 @@ from stages.core.linking.prune.scores import scores
 from stages.core.linking.prune.tally import PruneOutcome, merged, superset_section
 from stages.core.linking.render import sheet, table_text, whole
 from stages.core.names import names_of
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
+from stages.core.records import Meta, Prune, Table, Task
+from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.lang import Lang
@@ -66,7 +66,7 @@ async def prune(
     skip_under: int = 0,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-) -> Section:
+) -> Prune:
     """The tables and columns that survive.
 
     Args:
@@ -101,7 +101,9 @@ async def prune(
     used = [*TASK_INPUTS, "pin", "tables", "plan"]
     used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
     used += ["prepare"] if model is not None else []
-    return made | {"meta": {"from": used, **found.meta, **_differing(options, excerpts)}}
+    meta = {"from": used, **found.meta, **_differing(options, excerpts)}
+    made["meta"] = cast("Meta", meta)
+    return made
 
 
 def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, object]:
@@ -210,7 +212,7 @@ def _section(
     guarded: Protected,
     found: Survivors,
     options: Mapping[str, int],
-) -> tuple[dict[str, Any], bool]:
+) -> tuple[Prune, bool]:
     """The section: the budget applied, and tables that are not judged added.
 
     Returns:
@@ -265,8 +267,8 @@ def _within_budget(
     return {**untouched, **left}
 
 
-def _counts(made: Section) -> tuple[int, ...]:
-    return tuple(made[key] for key in ("n_kept_columns", "n_columns", "n_kept_tables", "n_tables"))
+def _counts(made: Prune) -> tuple[int, ...]:
+    return made["n_kept_columns"], made["n_columns"], made["n_kept_tables"], made["n_tables"]
 
 
 STAGE = Stage(

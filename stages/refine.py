@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -28,8 +28,8 @@ from stages.core.lines.sections import section
 from stages.core.linking.refine.apex import apex
 from stages.core.linking.refine.batches import MOST_TOKENS
 from stages.core.linking.refine.joining import LIMIT
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Report, Section, Stage
+from stages.core.records import Meta, Refine, RefinePath, RefineRound, Table, Task
+from stages.core.runtime.stage import TASK_INPUTS, Report, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.join_graph import Relations
@@ -57,7 +57,7 @@ async def refine(
     guard: int = LIMIT,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-) -> Section:
+) -> Refine:
     """The refined schema of one task.
 
     Args:
@@ -150,7 +150,7 @@ class _RefineTask:
             made.note(["an earlier stage failed in part, so the tables marked relevant stay"])
         return made
 
-    def section(self, made: Progress, meta: Mapping[str, object]) -> Section:
+    def section(self, made: Progress, meta: Mapping[str, object]) -> Refine:
         """The section: the choice joined up."""
         from stages.core.linking.refine.joining import join
 
@@ -163,13 +163,13 @@ class _RefineTask:
             joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
         return {
             "refined_schema": made.picked.schema(self.tables),
-            "rounds": made.rounds,
-            "paths": joined.paths,
+            "rounds": cast("list[RefineRound]", made.rounds),
+            "paths": cast("list[RefinePath]", joined.paths),
             "unknown": unknown[:UNKNOWN],
             "unconnected": joined.unconnected,
             "notes": [*made.notes, *joined.notes],
             "error": "; ".join(made.errors),
-            "meta": dict(meta),
+            "meta": cast("Meta", dict(meta)),
         }
 
 
@@ -196,7 +196,7 @@ def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> dict[
     return {"prompt": prompt_hash(lang), **({"options": given} if given else {})}
 
 
-def _counts(made: Section) -> tuple[int, ...]:
+def _counts(made: Refine) -> tuple[int, ...]:
     """Refined columns and tables, and tables on join paths that were added."""
     refined = made["refined_schema"].values()
     taken = sum("declined" not in path for path in made["paths"])

@@ -12,19 +12,19 @@ With --model builtin (the default) roles come from the keys and the words that m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import grouped, narrowed
 from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
+from stages.core.records import Summarize, Table, Task
+from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.model import Model
@@ -46,7 +46,7 @@ async def summarize(
     max_tokens: int = MAX_TOKENS,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-) -> Section:
+) -> Summarize:
     """What the surviving tables do for the question.
 
     Args:
@@ -60,7 +60,7 @@ async def summarize(
     """
     tongue = choose(lang, task.get("question", ""))
     ordered = sorted(tables, key=lambda table: table["name"])
-    kept: Mapping[str, Sequence[str]] = (section(task, "prune") or {}).get("kept", {})
+    kept: Mapping[str, Sequence[str]] = or_empty(section(task, "prune")).get("kept", {})
     candidates = [narrowed(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
     used = [*TASK_INPUTS, "tables", "plan", "prune"]
     used += ["link"] if section(task, "link") is not None else []
@@ -101,10 +101,10 @@ def _section(
     error: str,
     meta: Mapping[str, Any],
     notes: Sequence[str] = (),
-) -> Section:
+) -> Summarize:
     """The section, its tables by name."""
     names = [table["name"] for table in candidates]
-    return {
+    made = {
         "query_specific_content_analysis": said.analysis,
         "table_functions": {name: said.functions[name] for name in names},
         "roles": {name: list(said.roles[name]) for name in names},
@@ -112,9 +112,10 @@ def _section(
         "error": error,
         "meta": meta,
     }
+    return cast("Summarize", made)
 
 
-def _counts(made: Section) -> tuple[int, ...]:
+def _counts(made: Summarize) -> tuple[int, ...]:
     return len(made["table_functions"]), sum(bool(roles) for roles in made["roles"].values())
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -40,8 +40,8 @@ from stages.core.linking.vote import (
     unvoted,
 )
 from stages.core.params import FiniteFloatRange
-from stages.core.records import Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Section, Stage
+from stages.core.records import Meta, Table, Task, Vote
+from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import RankedTable
@@ -69,7 +69,7 @@ async def vote(
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
     recall: float = RECALL,
-) -> Section:
+) -> Vote:
     """The TableRelevanceResult of one task (first seed, 2.3).
 
     Args:
@@ -103,7 +103,9 @@ async def vote(
     made = result(
         task["task_id"], tables, answer.outcomes, rounds_ok=answer.rounds_ok, error=answer.error
     )
-    return made | {"meta": {"from": [*TASK_INPUTS, "tables"], "lang": tongue, **answer.meta}}
+    meta = {"from": [*TASK_INPUTS, "tables"], "lang": tongue, **answer.meta}
+    made["meta"] = cast("Meta", meta)
+    return made
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,7 @@ def _ranked(listed: Mapping[str, Any]) -> RankedTable:
     )
 
 
-def _counts(made: Section) -> tuple[int, int]:
+def _counts(made: Vote) -> tuple[int, int]:
     """Tables kept, and tables in all."""
     return len(made["relevant_tables"]), len(made["all_tables"]) + len(made["always_keep"])
 

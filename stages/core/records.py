@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     Meta = TypedDict(
         "Meta",
         {
-            "of": str,
+            "of": NotRequired[str],
             "from": NotRequired[list[str]],
             "model": NotRequired[str],
             "lang": NotRequired[str],
@@ -121,7 +121,7 @@ if TYPE_CHECKING:
         by: list[str]
         pinned: NotRequired[list[str]]
         notes: NotRequired[list[str]]
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class DescribeTables(TypedDict):
         """DescribeTables"""
@@ -141,7 +141,7 @@ if TYPE_CHECKING:
         gave_up: NotRequired[list[str]]
         notes: NotRequired[list[str]]
         over_budget: NotRequired[int]
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class JudgedColumn(TypedDict):
         """JudgedColumn"""
@@ -172,7 +172,7 @@ if TYPE_CHECKING:
         table_judgments: dict[str, TableJudgment]
         notes: NotRequired[list[str]]
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class Evidence(TypedDict):
         """Evidence"""
@@ -230,7 +230,7 @@ if TYPE_CHECKING:
         n_columns: NotRequired[int]
         notes: NotRequired[list[str]]
         error: NotRequired[str]
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class Plan(TypedDict):
         """The master logical plan: what the question asks for, without naming tables or columns."""
@@ -238,7 +238,7 @@ if TYPE_CHECKING:
         logical_plan: str
         drafts: list[str]
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class Message(TypedDict):
         """Message"""
@@ -260,7 +260,7 @@ if TYPE_CHECKING:
         tokens: int
         parts: PromptParts
         notes: NotRequired[list[str]]
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class PruneLost(TypedDict):
         """PruneLost"""
@@ -292,7 +292,7 @@ if TYPE_CHECKING:
         batches: int
         notes: list[str]
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class Question(TypedDict):
         """One question of a file for scan --questions: a line, or an element of one array. The keys may be those of BIRD and Spider (question_id, instance_id; instruction, utterance; db). Other keys are passed over."""
@@ -339,7 +339,7 @@ if TYPE_CHECKING:
         unconnected: list[list[str]]
         notes: list[str]
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class SchemaColumn(TypedDict):
         """SchemaColumn"""
@@ -385,7 +385,7 @@ if TYPE_CHECKING:
         roles: dict[str, list[Literal["target", "filter", "bridge", "calculation"]]]
         notes: NotRequired[list[str]]
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 
     class Source(TypedDict):
         """Source"""
@@ -499,7 +499,7 @@ if TYPE_CHECKING:
         vote_tally: dict[str, str]
         n_rounds_ok: int
         error: str
-        meta: Meta
+        meta: NotRequired[Meta]
 else:
 
     def __getattr__(name: str) -> type:

@@ -43,6 +43,9 @@ else:
 """
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
+#: What the runner fills in when a stage has returned, and a section written by hand may lack.
+FILLED_IN = {"meta", "of"}
+
 
 class Writer:
     """Collects one TypedDict per titled object, referenced ones included."""
@@ -90,7 +93,7 @@ class Writer:
         if name in self.classes:
             return
         self.classes[name] = ""
-        required = set(node.get("required", ()))
+        required = set(node.get("required", ())) - FILLED_IN
         lines = [f"class {name}(TypedDict):", f'    """{node.get("description", name)}"""', ""]
         fields = []
         for key, value in node.get("properties", {}).items():

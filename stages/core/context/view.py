@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, cast
 
 from stages.core.lang import Lang
 from stages.core.lines.readers import focused, relevance, shown_at, superset
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
 
 Level: TypeAlias = Literal["full", "names", "line"]
@@ -102,7 +102,7 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
             those of the superset. ``all``: all columns. What is not shown is named. A table
             that is always kept shows all of them (seed 000, 2.2).
     """
-    collapse = section(task, "collapse") or {}
+    collapse = or_empty(section(task, "collapse"))
     levels, pinned = shown_at(collapse), frozenset(collapse.get("pinned", ()))
     refine, prune = section(task, "refine"), section(task, "prune")
     refined = focused(refine) if refine is not None else {}
@@ -111,7 +111,7 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
     made = []
     for table in tables:
         name = table["name"]
-        level = cast("Level", levels.get(name, "full"))
+        level = levels.get(name, "full")
         reasons = refined.get(name, {})
         picked: set[str] = set()
         whole = columns == "all" or table.get("always_keep", False)

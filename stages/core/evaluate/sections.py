@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from stages.core.errors import DataError
 from stages.core.lines.readers import named, shown_at, voted
+
+if TYPE_CHECKING:
+    from stages.core.records import Collapse, Vote
 
 CHANNELS = ("name", "description", "glossary", "value", "key", "neighbour")
 """Kinds of evidence that a needed table could have had; the others are the user's own."""
@@ -79,12 +82,12 @@ def _in_words(table: Mapping[str, Any], rank: int) -> str:
 def _vote(section: Mapping[str, Any]) -> KeptColumns:
     if "relevant_tables" not in section:
         raise KeyError("relevant_tables")
-    tables = voted(section, named("vote", section))
+    tables = voted(cast("Vote", section), named("vote", section))
     return KeptColumns(frozenset(tables), evidence=section.get("reasons", {}))
 
 
 def _collapse(section: Mapping[str, Any]) -> KeptColumns:
-    levels = shown_at({"shown": section["shown"]})
+    levels = shown_at(cast("Collapse", {"shown": section["shown"]}))
     return KeptColumns(frozenset(name for name, level in levels.items() if level != "line"))
 
 

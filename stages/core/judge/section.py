@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from stages.core.judge.judgment import Evidence, Judgment, RankedColumn, RankedTable
-from stages.core.records import Table
+from stages.core.records import Link, Table
 
 SPARE_TABLES, SPARE_COLUMNS = 100, 300
 """Tables and columns listed beyond the kept ones, the best-ranked with evidence: enough
@@ -21,7 +21,7 @@ DIGITS = 4
 Item = TypeVar("Item", RankedTable, RankedColumn)
 
 
-def to_section(found: Judgment, tables: Sequence[Table]) -> dict[str, Any]:
+def to_section(found: Judgment, tables: Sequence[Table]) -> Link:
     """The section without its ``meta``, after ``schemas/link.schema.json``.
 
     Args:
@@ -31,7 +31,7 @@ def to_section(found: Judgment, tables: Sequence[Table]) -> dict[str, Any]:
     listed = _sparse(found.tables, SPARE_TABLES)
     names = {table.name for table in listed}
     columns = _sparse([c for c in found.columns if c.keep or c.table in names], SPARE_COLUMNS)
-    return {
+    made = {
         "tables": [{"name": table.name, **_scored(table)} for table in listed],
         "columns": [{"table": c.table, "name": c.name, **_scored(c)} for c in columns],
         "edges": [
@@ -47,6 +47,7 @@ def to_section(found: Judgment, tables: Sequence[Table]) -> dict[str, Any]:
         "n_tables": len(tables),
         "n_columns": found.n_columns,
     }
+    return cast("Link", made)
 
 
 def _sparse(ranked: Sequence[Item], spare: int) -> list[Item]:
@@ -61,15 +62,15 @@ def _sparse(ranked: Sequence[Item], spare: int) -> list[Item]:
     return listed
 
 
-def _scored(item: RankedTable | RankedColumn) -> dict[str, Any]:
+def _scored(item: RankedTable | RankedColumn) -> dict[str, object]:
     score = min(max(round(item.score, DIGITS), 0.0), 1.0)
     heaviest = sorted(item.evidence, key=lambda piece: -abs(piece.weight))[:PIECES]
     pieces = [_piece(piece) for piece in heaviest]
     return {"score": score, "keep": item.keep, "evidence": pieces}
 
 
-def _piece(piece: Evidence) -> dict[str, Any]:
-    made = {
+def _piece(piece: Evidence) -> dict[str, object]:
+    made: dict[str, object] = {
         "type": piece.type,
         "words": list(piece.words[:WORDS]),
         "weight": round(piece.weight, DIGITS),

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, cast
 
 from stages.core.names import fold
 from stages.core.text import visible
 
 if TYPE_CHECKING:
-    from stages.core.records import Pin, Table
+    from stages.core.records import Collapse, Link, Pin, Prune, Refine, Table, Vote
 
 LISTED = 5
 """Names that a note lists before it only counts."""
+
+Level = Literal["full", "names", "line"]
+"""How much of a table is shown."""
+
+LEVELS: tuple[Level, ...] = ("full", "names", "line")
 
 Columns = Mapping[str, str]
 """Column name to the reason it was selected for; the reason may be empty."""
 
 
-def voted(section: Mapping[str, Any], tables: Iterable[str]) -> set[str]:
+def voted(section: Vote, tables: Iterable[str]) -> set[str]:
     """The tables that vote keeps: all that it does not skip.
 
     A table that no verdict is about is kept, and so are all where no round succeeded. Where
@@ -39,10 +44,10 @@ def voted(section: Mapping[str, Any], tables: Iterable[str]) -> set[str]:
     return {name for name in tables if name in always or said.get(name) != {False}}
 
 
-def _verdicts(section: Mapping[str, Any]) -> dict[str, set[bool]]:
+def _verdicts(section: Vote) -> dict[str, set[bool]]:
     """What the places of a ``vote`` section say of each table; both where they contradict."""
     relevant, skipped = section.get("relevant_tables"), section.get("skipped_tables")
-    said: dict[str, set[bool]] = {name: set() for name in named("vote", section)}
+    said: dict[str, set[bool]] = {name: set() for name in _of_vote(section)}
     for name, verdict in section.get("per_table", {}).items():
         said[name].add(verdict)
     whole = relevant is not None and skipped is not None
@@ -56,13 +61,13 @@ def _verdicts(section: Mapping[str, Any]) -> dict[str, set[bool]]:
     return said
 
 
-def shown_at(section: Mapping[str, Any]) -> dict[str, str]:
+def shown_at(section: Collapse) -> dict[str, Level]:
     """Each table that a ``collapse`` section lists, at the fullest level it is listed at."""
-    shown: Mapping[str, Iterable[str]] = section.get("shown", {})
-    return {name: level for level in ("line", "names", "full") for name in shown.get(level, ())}
+    shown = section.get("shown", {})
+    return {name: level for level in reversed(LEVELS) for name in shown.get(level, ())}
 
 
-def conflicts(name: str, section: Mapping[str, Any], tables: Iterable[Table]) -> list[str]:
+def conflicts(name: str, section: Mapping[str, object], tables: Iterable[Table]) -> list[str]:
     """What a section says twice and not alike, which only an edit by hand makes of it.
 
     Args:
@@ -73,11 +78,15 @@ def conflicts(name: str, section: Mapping[str, Any], tables: Iterable[Table]) ->
     Returns:
         One sentence for each place: what disagrees, what counts, and what to edit.
     """
-    reader = {"vote": _vote_conflicts, "collapse": _collapse_conflicts, "prune": _prune_conflicts}
-    return list(reader[name](section, list(tables))) if name in reader else []
+    every = list(tables)
+    if name == "vote":
+        return list(_vote_conflicts(cast("Vote", section), every))
+    if name == "collapse":
+        return list(_collapse_conflicts(cast("Collapse", section), every))
+    return list(_prune_conflicts(cast("Prune", section), every)) if name == "prune" else []
 
 
-def _vote_conflicts(section: Mapping[str, Any], tables: Sequence[Table]) -> Iterator[str]:
+def _vote_conflicts(section: Vote, tables: Sequence[Table]) -> Iterator[str]:
     odd = [name for name, said in _verdicts(section).items() if len(said) > 1]
     if odd:
         yield (
@@ -90,9 +99,9 @@ def _vote_conflicts(section: Mapping[str, Any], tables: Sequence[Table]) -> Iter
         yield from _key_conflict("vote", where, keys, skipped, tables)
 
 
-def _collapse_conflicts(section: Mapping[str, Any], tables: Sequence[Table]) -> Iterator[str]:
-    shown: Mapping[str, Sequence[str]] = section.get("shown", {})
-    times = Counter(name for names in shown.values() for name in names)
+def _collapse_conflicts(section: Collapse, tables: Sequence[Table]) -> Iterator[str]:
+    shown = section.get("shown", {})
+    times = Counter(name for level in LEVELS for name in shown.get(level, ()))
     odd = [table["name"] for table in tables if times[table["name"]] != 1]
     if odd:
         yield (
@@ -118,8 +127,11 @@ def _key_conflict(
         )
 
 
-def _prune_conflicts(section: Mapping[str, Any], tables: Sequence[Table]) -> Iterator[str]:
-    gone = {name for part in ("deleted", "cut") for name in section.get(part, {}).get("tables", ())}
+def _prune_conflicts(section: Prune, tables: Sequence[Table]) -> Iterator[str]:
+    gone = {
+        *section.get("deleted", {}).get("tables", ()),
+        *section.get("cut", {}).get("tables", ()),
+    }
     kept = section.get("kept", {})
     odd = [table["name"] for table in tables if (table["name"] in kept) == (table["name"] in gone)]
     if odd and gone:
@@ -129,15 +141,15 @@ def _prune_conflicts(section: Mapping[str, Any], tables: Sequence[Table]) -> Ite
         )
 
 
-def superset(section: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+def superset(section: Prune) -> dict[str, frozenset[str]]:
     """The tables and columns that survive pruning, from the ``prune`` section."""
     kept: Mapping[str, Iterable[str]] = section.get("kept", {})
     return {table: frozenset(columns) for table, columns in kept.items()}
 
 
-def focused(section: Mapping[str, Any]) -> dict[str, Columns]:
+def focused(section: Refine) -> dict[str, Columns]:
     """The tables and columns of the refined schema, from the ``refine`` section."""
-    refined: Mapping[str, Mapping[str, Any]] = section.get("refined_schema", {})
+    refined = section.get("refined_schema", {})
     return {
         table: {
             column["column_name"]: column.get("relevance_reason", "")
@@ -147,23 +159,33 @@ def focused(section: Mapping[str, Any]) -> dict[str, Columns]:
     }
 
 
-def linked(section: Mapping[str, Any]) -> set[str]:
+def linked(section: Link) -> set[str]:
     """The tables that ``link`` keeps."""
     return {table["name"] for table in section.get("tables", ()) if table["keep"]}
 
 
-def named(name: str, section: Mapping[str, Any]) -> list[str]:
+def named(name: str, section: Mapping[str, object]) -> list[str]:
     """Every table that a section names, in the order in which it does."""
     if name == "vote":
-        keys = ("all_tables", "relevant_tables", "skipped_tables", "always_keep", "per_table")
-        found = [table for key in keys for table in section.get(key, ())]
+        found = _of_vote(cast("Vote", section))
     elif name == "prune":
-        found = list(superset(section))
+        found = list(superset(cast("Prune", section)))
     elif name == "refine":
-        found = list(focused(section))
+        found = list(focused(cast("Refine", section)))
     else:
-        found = [table["name"] for table in section.get("tables", ())]
+        found = [table["name"] for table in cast("Link", section).get("tables", ())]
     return list(dict.fromkeys(found))
+
+
+def _of_vote(section: Vote) -> list[str]:
+    """Every table that a ``vote`` section names, as often as it does."""
+    return [
+        *section.get("all_tables", ()),
+        *section.get("relevant_tables", ()),
+        *section.get("skipped_tables", ()),
+        *section.get("always_keep", ()),
+        *section.get("per_table", ()),
+    ]
 
 
 def pinned(pin: Pin, tables: Sequence[Table]) -> tuple[dict[str, set[str]], list[str]]:
@@ -194,18 +216,17 @@ def pinned(pin: Pin, tables: Sequence[Table]) -> tuple[dict[str, set[str]], list
     return found, notes
 
 
-def relevance(
-    tables: Iterable[str], vote: Mapping[str, Any] | None, link: Mapping[str, Any] | None
-) -> dict[str, float]:
+def relevance(tables: Iterable[str], vote: Vote | None, link: Link | None) -> dict[str, float]:
     """How needed each table is held to be, from 0 to 1: nine parts votes, one part link score.
 
     So the score only orders tables with like votes; where nobody voted it stands alone. A
     table that nobody judged counts as wholly needed.
     """
-    scores = {table["name"]: float(table["score"]) for table in (link or {}).get("tables", ())}
+    judged = link.get("tables", ()) if link is not None else ()
+    scores = {table["name"]: float(table["score"]) for table in judged}
     if vote is None:
         return {name: scores.get(name, 0.0) if link is not None else 1.0 for name in tables}
-    tallies: Mapping[str, str] = vote.get("vote_tally", {})
+    tallies = vote.get("vote_tally", {})
     return {
         name: 0.9 * _share(str(tallies.get(name, ""))) + 0.1 * scores.get(name, 0.0)
         for name in tables

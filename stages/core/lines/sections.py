@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 import orjson
 
@@ -20,11 +20,52 @@ from stages.core.lines.lines import digest
 from stages.core.records import Task
 from stages.core.runtime.stage import Stage
 
+if TYPE_CHECKING:
+    from stages.core.records import (
+        Collapse,
+        Describe,
+        Explore,
+        Link,
+        Plan,
+        Prune,
+        Refine,
+        Summarize,
+        Vote,
+    )
 
-def section(task: Task, name: str) -> Mapping[str, Any] | None:
+
+@overload
+def section(task: Task, name: Literal["link"]) -> Link | None: ...
+@overload
+def section(task: Task, name: Literal["plan"]) -> Plan | None: ...
+@overload
+def section(task: Task, name: Literal["prune"]) -> Prune | None: ...
+@overload
+def section(task: Task, name: Literal["summarize"]) -> Summarize | None: ...
+@overload
+def section(task: Task, name: Literal["explore"]) -> Explore | None: ...
+@overload
+def section(task: Task, name: Literal["refine"]) -> Refine | None: ...
+@overload
+def section(task: Task, name: Literal["vote"]) -> Vote | None: ...
+@overload
+def section(task: Task, name: Literal["collapse"]) -> Collapse | None: ...
+@overload
+def section(task: Task, name: Literal["describe"]) -> Describe | None: ...
+@overload
+def section(task: Task, name: str) -> Mapping[str, object] | None: ...
+def section(task: Task, name: str) -> object:
     """The section that stage ``name`` added to the task, or None where it has not run."""
-    found = cast("Mapping[str, Any]", task).get(name)
+    found = cast("Mapping[str, object]", task).get(name)
     return found if isinstance(found, Mapping) else None
+
+
+Part = TypeVar("Part", bound=Mapping[str, object])
+
+
+def or_empty(found: Part | None) -> Part:
+    """The section, or where it has not run one without keys, which is read by ``get``."""
+    return found if found is not None else cast("Part", {})
 
 
 def sound(task: Task, place: str) -> tuple[Task, list[LineError]]:
@@ -79,7 +120,7 @@ def fingerprint(task: Task, names: Iterable[str], hashes: Mapping[str, str]) -> 
 
 def _content(task: Task, name: str) -> object:
     """A task's value without the ``meta`` of a section; None and absent are the same."""
-    value = cast("Mapping[str, Any]", task).get(name)
+    value = cast("Mapping[str, object]", task).get(name)
     if isinstance(value, Mapping):
         return {key: item for key, item in value.items() if key != "meta"}
     return value or None
@@ -177,12 +218,12 @@ def _named(meta: Mapping[str, object]) -> list[str]:
 
 
 def finalize(
-    found: Mapping[str, Any],
+    found: Mapping[str, object],
     stage: Stage,
     task: Task,
     hashes: Mapping[str, str],
-    usage: Mapping[str, Any],
-) -> dict[str, Any]:
+    usage: Mapping[str, object],
+) -> dict[str, object]:
     """The section with its ``meta`` complete, checked against its schema.
 
     Args:
@@ -192,8 +233,8 @@ def finalize(
         hashes: The hashes of ``tables`` and ``catalog``.
         usage: model, calls, tokens and cost, where a model was asked.
     """
-    own = dict(found.get("meta", {}))
-    names = own.pop("from", None) or sources(stage)
+    own = dict(cast("Mapping[str, object]", found.get("meta", {})))
+    names = cast("list[str] | None", own.pop("from", None)) or sources(stage)
     meta = {"of": fingerprint(task, names, hashes), "from": list(names), **own, **usage}
     done = {**{key: value for key, value in found.items() if key != "meta"}, "meta": meta}
     hint = "a fault of winnow, or of a section that it was made from"
@@ -201,7 +242,7 @@ def finalize(
     return done
 
 
-def with_section(task: Task, name: str, value: Mapping[str, object]) -> dict[str, Any]:
+def with_section(task: Task, name: str, value: Mapping[str, object]) -> dict[str, object]:
     """The task with the section added or replaced, every other key as and where it was."""
     record = {key: item for key, item in task.items() if key != "error"}
     record[name] = value

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from stages.core import prompts
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.lang import Lang
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.records import Task
 from stages.core.text import block, safe_lines
 
@@ -207,7 +207,7 @@ def brief(task: Task, lang: Lang, *, tokens: int, excerpts: Excerpts = EXCERPTS)
 
     texts = {
         "question": task.get("question", ""),
-        "plan": str((section(task, "plan") or {}).get("logical_plan", "")),
+        "plan": str(or_empty(section(task, "plan")).get("logical_plan", "")),
         "evidence": task.get("evidence", ""),
         "knowledge": task.get("knowledge", ""),
         "video": task.get("video", ""),
@@ -229,7 +229,7 @@ def _blocks(texts: Mapping[str, str], limits: Mapping[str, int], limit: int) -> 
 
 def passages(task: Task) -> str:
     """The passages of documents that `prepare` found for the task, one after the other."""
-    found = (section(task, "prepare") or {}).get("passages", [])
+    found = or_empty(section(task, "prepare")).get("passages", [])
     return "\n\n".join(filter(None, map(_passage, found))) if isinstance(found, list) else ""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from stages.core.errors import ModelError, NotCached, NotSent, Unreachable
 from stages.core.lang import Lang
 from stages.core.model.request import ask_together
-from stages.core.records import Table
+from stages.core.records import Table, Vote
 
 if TYPE_CHECKING:
     from stages.core.model import Model, Request
@@ -121,7 +121,7 @@ def result(
     *,
     rounds_ok: int,
     error: str = "",
-) -> dict[str, Any]:
+) -> Vote:
     """The TableRelevanceResult, its fields in the order of the first seed, 2.3.
 
     Args:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from stages.core import diagnostics
 from stages.core.counts import Count
@@ -189,7 +189,7 @@ def finish(
     if done.get("error"):
         # A provider that is away fails every task alike: one line says it for all.
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)
-    for text in done.get("notes", ()):
+    for text in cast("Sequence[str]", done.get("notes", ())):
         diagnostics.warn(_told(str(text), asked))
     _summarise(plan, asked, done)
     return dump(with_section(asked.task, plan.stage.name, done))

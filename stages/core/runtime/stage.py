@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
     from stages.core.records import Catalog, Table, Task
 
-Section: TypeAlias = Mapping[str, Any]
+Section: TypeAlias = Mapping[str, object]
 
 TASK_INPUTS = ("question", "evidence", "knowledge", "video")
 
@@ -81,10 +81,10 @@ class Stage:
     reads_tables: bool = True
     wants: tuple[str, ...] = ()
     options: tuple[click.Option, ...] = ()
-    text: Callable[[Section], str] | None = None
-    text_suffix: Callable[[Section], str] = _markdown
+    text: Callable[..., str] | None = None
+    text_suffix: Callable[..., str] = _markdown
     report: Report | None = None
-    counts: Callable[[Section], tuple[int, ...]] | None = None
+    counts: Callable[..., tuple[int, ...]] | None = None
     summary: str = ""
 
     @property

@@ -82,7 +82,7 @@ def odd(book: LineFile, task_id: str | None) -> Iterator[WinnowError]:
 NOT_SECTIONS = frozenset({"pin", "error"})
 
 
-def sections_of(asked: TaskInput) -> dict[str, dict[str, Any]]:
+def sections_of(asked: TaskInput) -> dict[str, dict[str, object]]:
     """The sections of a task, by the stage that added them."""
     return {
         key: value

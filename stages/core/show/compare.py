@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from stages.core.lines.lines import CatalogLines, TaskInput
 from stages.core.show.book import LineFile, sections_of
 from stages.core.show.overview import brief
 from stages.core.show.why import WORDS
 from stages.core.text import visible
+
+if TYPE_CHECKING:
+    from stages.core.records import Collapse, Link, Vote
 
 LONGEST = 300
 
@@ -81,11 +84,11 @@ def _task(before: TaskInput, after: TaskInput) -> Iterator[str]:
             yield from (f"{name}: {line}" for line in _section(name, ours[name], theirs[name]))
 
 
-def _content(section: Mapping[str, Any]) -> dict[str, Any]:
+def _content(section: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in section.items() if key != "meta"}
 
 
-def _section(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _section(name: str, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
     old, new = brief(name, before), brief(name, after)
     if old != new:
         yield f"{old} -> {new}"
@@ -95,7 +98,7 @@ def _section(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         yield "differs"
 
 
-def _vote(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _vote(before: Vote, after: Vote) -> Iterator[str]:
     old, new = before.get("per_table", {}), after.get("per_table", {})
     for table, kept in new.items():
         if table in old and old[table] != kept:
@@ -106,29 +109,34 @@ def _vote(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
             yield f"{table}: another reason: {after.get('reasons', {}).get(table, '')}"
 
 
-def _link(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _link(before: Link, after: Link) -> Iterator[str]:
     old = {table["name"]: table for table in before.get("tables", ())}
     for table in after.get("tables", ()):
-        was = old.get(table["name"], {"keep": False, "score": 0.0})
-        if was["keep"] != table["keep"]:
+        was = old.get(table["name"])
+        keep, score = (was["keep"], was["score"]) if was else (False, 0.0)
+        if keep != table["keep"]:
             kept = "kept" if table["keep"] else "not kept"
-            scores = f"{was['score']:.3f} -> {table['score']:.3f}"
-            yield f"{table['name']}: {kept} now, score {scores}"
+            yield f"{table['name']}: {kept} now, score {score:.3f} -> {table['score']:.3f}"
 
 
-def _collapse(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    old = {name: key for key in WORDS for name in before.get("shown", {}).get(key, ())}
+def _collapse(before: Collapse, after: Collapse) -> Iterator[str]:
+    old = {name: level for level in WORDS for name in before.get("shown", {}).get(level, ())}
     for key, words in WORDS.items():
         for name in after.get("shown", {}).get(key, ()):
-            if old.get(name) != key:
-                yield f"{name}: {words}, was {WORDS.get(old.get(name, ''), 'not there')}"
+            was = old.get(name)
+            if was != key:
+                yield f"{name}: {words}, was {WORDS[was] if was else 'not there'}"
 
 
-def _keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _keys(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
     keys = [
         key for key in {**before, **after} if key != "meta" and before.get(key) != after.get(key)
     ]
     yield f"differs in {', '.join(keys)}"
 
 
-DETAILS = {"vote": _vote, "link": _link, "collapse": _collapse}
+DETAILS: Mapping[str, Callable[..., Iterator[str]]] = {
+    "vote": _vote,
+    "link": _link,
+    "collapse": _collapse,
+}

@@ -4,72 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from stages.core.counts import many
 from stages.core.lines import schema
 from stages.core.lines.lines import CatalogLines, TaskInput
-from stages.core.lines.readers import focused, named, relevance, shown_at, superset, voted
+from stages.core.lines.readers import Level, focused, named, relevance, shown_at, superset, voted
 from stages.core.lines.sections import section
 from stages.core.records import Catalog, Table
+from stages.core.runtime.stage import Section
 from stages.core.show.book import LineFile, sections_of
 from stages.core.text import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Section = Mapping[str, Any]
+    from stages.core.records import (
+        Collapse,
+        Describe,
+        Explore,
+        Link,
+        Meta,
+        Plan,
+        Prompt,
+        Prune,
+        Refine,
+        Vote,
+    )
 
 
-def _many(number: Any, one: str) -> str:
+def _many(number: object, one: str) -> str:
     """`many`, where a number stands."""
     return many(number, one) if isinstance(number, int) else f"? {one}s"
 
 
-def _link(section: Section) -> str:
+def _link(section: Link) -> str:
     kept = sum(bool(table.get("keep")) for table in section.get("tables", ()))
     return f"kept {kept} of {_many(section.get('n_tables'), 'table')}"
 
 
-def _vote(section: Section) -> str:
+def _vote(section: Vote) -> str:
     kept, all_tables = len(section.get("relevant_tables", ())), len(section.get("all_tables", ()))
     total = all_tables + len(section.get("always_keep", ()))
     return f"kept {kept} of {many(total, 'table')} in {_many(section.get('n_rounds_ok'), 'round')}"
 
 
-def _shown(section: Section) -> str:
+def _shown(section: Collapse) -> str:
     shown = section.get("shown", {})
-    counts = ", ".join(f"{len(shown.get(key, ()))} {words}" for key, words in SHOWN)
+    counts = ", ".join(f"{len(shown.get(level, ()))} {words}" for level, words in SHOWN)
     return f"{counts}, by {' and '.join(section.get('by', ())) or 'pins'}"
 
 
-def _describe(section: Section) -> str:
+def _describe(section: Describe) -> str:
     whole = section.get("tokens_all")
     return f"{section.get('tokens', '?')}{f' of {whole}' if whole is not None else ''} tokens"
 
 
-def _prompt(section: Section) -> str:
+def _prompt(section: Prompt) -> str:
     messages = many(len(section.get("messages", ())), "message")
     return f"{messages}, {_many(section.get('tokens'), 'token')}"
 
 
-def _refine(section: Section) -> str:
+def _refine(section: Refine) -> str:
     schema = section.get("refined_schema", {})
     columns = sum(len(table.get("relevant_columns", ())) for table in schema.values())
     return f"{many(len(schema), 'table')}, {many(columns, 'column')}"
 
 
-def _plan(section: Section) -> str:
+def _plan(section: Plan) -> str:
     return many(str(section.get("logical_plan", "")).count("\n") + 1, "step")
 
 
-def _prune(section: Section) -> str:
+def _prune(section: Prune) -> str:
     columns = f"{section.get('n_kept_columns', '?')} of {_many(section.get('n_columns'), 'column')}"
     tables = f"{section.get('n_kept_tables', '?')} of {_many(section.get('n_tables'), 'table')}"
     return f"kept {columns} in {tables}"
 
 
-def _explore(section: Section) -> str:
+def _explore(section: Explore) -> str:
     judgments = section.get("table_judgments", {})
     relevant = sum(bool(one.get("relevant")) for one in judgments.values())
     return f"{relevant} of {many(len(judgments), 'table')} relevant"
@@ -79,8 +91,12 @@ def _other(section: Section) -> str:
     return ", ".join(key for key in section if key not in ("meta", "error"))
 
 
-SHOWN = (("full", "in full"), ("names", "by names"), ("line", "as a line"))
-BRIEF: Mapping[str, Callable[[Section], str]] = {
+SHOWN: tuple[tuple[Level, str], ...] = (
+    ("full", "in full"),
+    ("names", "by names"),
+    ("line", "as a line"),
+)
+BRIEF: Mapping[str, Callable[..., str]] = {
     "link": _link,
     "plan": _plan,
     "prune": _prune,
@@ -95,13 +111,13 @@ BRIEF: Mapping[str, Callable[[Section], str]] = {
 
 def brief(name: str, section: Section) -> str:
     """What the section comes to, with its model, its cost and its error."""
-    parts = [BRIEF.get(name, _other)(section), *_cost(section.get("meta", {}))]
+    parts = [BRIEF.get(name, _other)(section), *_cost(cast("Meta", section.get("meta", {})))]
     if section.get("error"):
         parts.append(f"ERROR {section['error']}")
     return "; ".join(part for part in parts if part)
 
 
-def _cost(meta: Mapping[str, Any]) -> list[str]:
+def _cost(meta: Meta) -> list[str]:
     parts = []
     if meta.get("model"):
         parts.append(str(meta["model"]))
@@ -158,7 +174,7 @@ def ranking(name: str, section: Section, order: Order) -> Lists:
     )
 
 
-def _link_ranks(section: Section, order: Order) -> Lists:
+def _link_ranks(section: Link, order: Order) -> Lists:
     tables = list(enumerate(section["tables"], 1))
     lists = [
         (head, [f"{rank} {t['name']} {t['score']:.3f}" for rank, t in tables if t["keep"] == keep])
@@ -168,8 +184,8 @@ def _link_ranks(section: Section, order: Order) -> Lists:
     return [*lists, ("without evidence", [many(rest, "table")] if rest > 0 else [])]
 
 
-def _vote_ranks(section: Section, order: Order) -> Lists:
-    names = named("vote", section)
+def _vote_ranks(section: Vote, order: Order) -> Lists:
+    names = named("vote", cast("Mapping[str, object]", section))
     kept, always = voted(section, names), section.get("always_keep", ())
     tallies = section.get("vote_tally", {})
 
@@ -183,14 +199,14 @@ def _vote_ranks(section: Section, order: Order) -> Lists:
     ]
 
 
-def _prune_ranks(section: Section, order: Order) -> Lists:
+def _prune_ranks(section: Prune, order: Order) -> Lists:
     kept = superset(section)
     shown = [f"{name} {many(len(kept[name]), 'column')}" for name in order.ranked(kept)]
     gone = [*section["deleted"]["tables"], *section.get("cut", {}).get("tables", ())]
     return [("kept", shown), ("not kept", order.ranked(gone))]
 
 
-def _explore_ranks(section: Section, order: Order) -> Lists:
+def _explore_ranks(section: Explore, order: Order) -> Lists:
     judged = section["table_judgments"]
     ranked = order.ranked(judged)
     return [
@@ -199,12 +215,12 @@ def _explore_ranks(section: Section, order: Order) -> Lists:
     ]
 
 
-def _refine_ranks(section: Section, order: Order) -> Lists:
+def _refine_ranks(section: Refine, order: Order) -> Lists:
     kept = focused(section)
     return [("kept", [f"{name} ({', '.join(kept[name])})" for name in order.ranked(kept)])]
 
 
-def _collapse(section: Section, order: Order) -> Lists:
+def _collapse(section: Collapse, order: Order) -> Lists:
     levels = shown_at(section)
     heads = (("full", "in full"), ("names", "by names"), ("line", "as a line"))
     return [
@@ -213,7 +229,7 @@ def _collapse(section: Section, order: Order) -> Lists:
     ]
 
 
-_READERS: Mapping[str, Callable[[Section, Order], Lists]] = {
+_READERS: Mapping[str, Callable[..., Lists]] = {
     "link": _link_ranks,
     "vote": _vote_ranks,
     "prune": _prune_ranks,
@@ -339,7 +355,7 @@ def _task(asked: TaskInput, *, whole: bool) -> RenderableType:
     return text
 
 
-def _lists(name: str, section: dict[str, Any], order: Order, *, whole: bool) -> Iterator[str]:
+def _lists(name: str, section: Section, order: Order, *, whole: bool) -> Iterator[str]:
     """The tables that a section kept and did not keep, best first."""
     for head, items in ranking(name, section, order):
         shown = items if whole else items[:MOST]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from stages.core.errors import DataError
 from stages.core.lines.lines import TaskInput
+from stages.core.lines.readers import Level
+from stages.core.lines.sections import section
 from stages.core.names import fold
 from stages.core.records import Table
 from stages.core.show.book import LineFile, sections_of
 from stages.core.show.overview import rows
 from stages.core.text import visible
 
-WORDS = {"full": "shown in full", "names": "shown by column names", "line": "folded to a line"}
+if TYPE_CHECKING:
+    from stages.core.records import Collapse, Evidence, Link, Vote
+
+WORDS: Mapping[Level, str] = {
+    "full": "shown in full",
+    "names": "shown by column names",
+    "line": "folded to a line",
+}
 LONGEST = 400
 
 
@@ -59,12 +68,10 @@ def _about(asked: TaskInput, table: Table) -> Iterator[str]:
     for key, names in asked.task.get("pin", {}).items():
         if isinstance(names, list) and name in names:
             yield f"pin: {key}"
-    for section_name, section in sections_of(asked).items():
-        yield from (
-            f"{section_name}: {line}" for line in SAID.get(section_name, _said)(section, name)
-        )
+    for section_name, made in sections_of(asked).items():
+        yield from (f"{section_name}: {line}" for line in SAID.get(section_name, _said)(made, name))
         if section_name == "collapse":
-            yield from (f"collapse: {line}" for line in _collapse(section, table))
+            yield from (f"collapse: {line}" for line in _collapse(cast("Collapse", made), table))
     yield f"in the end: {ended(asked, name)}"
 
 
@@ -80,16 +87,17 @@ def _mark(table: Table) -> str:
 
 def ended(asked: TaskInput, name: str) -> str:
     """Where the table stands after `collapse`."""
-    shown = sections_of(asked).get("collapse", {}).get("shown")
-    if shown is None:
+    made = section(asked.task, "collapse")
+    if made is None or "shown" not in made:
         return "not collapsed yet; run `winnow collapse`"
+    shown = made["shown"]
     return next(
         (words for key, words in WORDS.items() if name in shown.get(key, ())),
         "shown in full (unjudged)",
     )
 
 
-def _link(section: Mapping[str, Any], name: str) -> Iterator[str]:
+def _link(section: Link, name: str) -> Iterator[str]:
     for rank, table in enumerate(section.get("tables", ()), 1):
         if table["name"] == name:
             place = f"rank {rank} of {section.get('n_tables', '?')}"
@@ -108,12 +116,12 @@ def _link(section: Mapping[str, Any], name: str) -> Iterator[str]:
         yield "no evidence"
 
 
-def _evidence(item: Mapping[str, Any]) -> str:
+def _evidence(item: Evidence) -> str:
     note = f" ({item['note']})" if item.get("note") else ""
     return f"{item['type']} {item['weight']:+.2f}: {', '.join(item['words'])}{note}"
 
 
-def _vote(section: Mapping[str, Any], name: str) -> Iterator[str]:
+def _vote(section: Vote, name: str) -> Iterator[str]:
     if name in section.get("always_keep", ()):
         yield "not voted on: always keep"
     if name in section.get("per_table", {}):
@@ -123,7 +131,7 @@ def _vote(section: Mapping[str, Any], name: str) -> Iterator[str]:
         yield f"reason: {section['reasons'][name]}"
 
 
-def _collapse(section: Mapping[str, Any], table: Table) -> Iterator[str]:
+def _collapse(section: Collapse, table: Table) -> Iterator[str]:
     """The level, and what decided on it: a pin, the mark on the table, or the sections."""
     name = table["name"]
     for key, words in WORDS.items():
@@ -137,7 +145,7 @@ def _collapse(section: Mapping[str, Any], table: Table) -> Iterator[str]:
             yield f"{words}, by {' and '.join(section.get('by', ())) or 'pins'}"
 
 
-def _said(section: Mapping[str, Any], name: str) -> Iterator[str]:
+def _said(section: Mapping[str, object], name: str) -> Iterator[str]:
     """What any other section holds under the table's name, as JSON."""
     import orjson
 
@@ -152,7 +160,7 @@ def _said(section: Mapping[str, Any], name: str) -> Iterator[str]:
                     yield f"{key}: {orjson.dumps(item).decode()}"
 
 
-SAID = {
+SAID: Mapping[str, Callable[..., Iterator[str]]] = {
     "link": _link,
     "vote": _vote,
     "collapse": lambda *_: iter(()),

@@ -15,7 +15,7 @@ from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS
 from stages.core.linking.explore.judgments import JUDGMENT, Judged, parse_judgment
 from stages.core.records import Column, Field, Statement, Table, Task
@@ -348,9 +348,10 @@ def _opening(
     task: Task, table: Table, kept: Sequence[str], dialect: str, terms: ExploreOptions
 ) -> list[dict[str, str]]:
     """Instructions, and the user message: the task first, then what is about this table."""
-    found = {name: section(task, name) or {} for name in ("plan", "prune", "summarize")}
-    analysis = found["summarize"].get("query_specific_content_analysis", "")
-    function = found["summarize"].get("table_functions", {}).get(table["name"], "")
+    summary = or_empty(section(task, "summarize"))
+    analysis = summary.get("query_specific_content_analysis", "")
+    function = summary.get("table_functions", {}).get(table["name"], "")
+    groups = or_empty(section(task, "prune")).get("groups", {})
     system = prompts.load("explore", "system", terms.lang)
     user = prompts.load("explore", "user", terms.lang)
     told = user.render(
@@ -359,11 +360,11 @@ def _opening(
         knowledge=_block("knowledge", task.get("knowledge", ""), terms.excerpts.limit("knowledge")),
         video=_block("video", task.get("video", ""), terms.excerpts.limit("video")),
         passages=_block("passages", passages(task), PASSAGES),
-        plan=_block("plan", found["plan"].get("logical_plan", "")),
+        plan=_block("plan", or_empty(section(task, "plan")).get("logical_plan", "")),
         analysis=_block("analysis", analysis),
         table=block("table", table_view(table, kept, terms.max_tokens)),
         function=_block("function", function),
-        similar=_data(similar_view(table["name"], found["prune"].get("groups", {}))),
+        similar=_data(similar_view(table["name"], groups)),
         rounds=terms.rounds,
     )
     instructions = system.render(dialect=dialect, rounds=terms.rounds)
@@ -381,7 +382,7 @@ def _data(names: str) -> str:
 
 def passages(task: Task) -> str:
     """The passages that `prepare` found for the task, one after the other; empty without any."""
-    found = (section(task, "prepare") or {}).get("passages", ())
+    found = or_empty(section(task, "prepare")).get("passages", ())
     items = found if isinstance(found, list) else ()
     texts = [str(item.get("text", "")) if isinstance(item, Mapping) else item for item in items]
     return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from stages.core.linking.column_refs import ColumnRef, column_refs, every, folded, grouped
 from stages.core.linking.prune.replies import Said
 
 if TYPE_CHECKING:
-    from stages.core.records import Table
+    from stages.core.records import Prune, PruneLost, Table
 
 LISTED = 2_000
 """Deleted columns, and contested votes, that are listed before they are only counted."""
@@ -30,7 +30,7 @@ def superset_section(
     batches: int = 0,
     notes: Sequence[str] = (),
     error: str = "",
-) -> dict[str, Any]:
+) -> Prune:
     """The section without ``meta``, the same whatever the order of the table lines.
 
     Args:
@@ -43,7 +43,7 @@ def superset_section(
         error: Why the answer is only the safe one.
     """
     whole = {table["name"]: tuple(column_refs(table)) for table in tables}
-    made: dict[str, Any] = {
+    made: dict[str, object] = {
         "kept": {t["name"]: folded(t, kept[t["name"]]) for t in tables if t["name"] in kept},
         "deleted": _lost(whole, whole, kept if cut is None else cut),
     }
@@ -62,14 +62,14 @@ def superset_section(
         "notes": _few(list(notes), len(contested) - LISTED),
         "error": error,
     }
-    return made
+    return cast("Prune", made)
 
 
 def _lost(
     whole: Mapping[str, Sequence[str]],
     before: Mapping[str, Collection[str]],
     after: Mapping[str, Collection[str]],
-) -> dict[str, Any]:
+) -> PruneLost:
     """Tables that went as a whole; and columns that went out of others, or their number.
 
     Args:
@@ -85,11 +85,11 @@ def _lost(
     many = sum(map(len, columns.values())) > LISTED
     return {
         "tables": [name for name in whole if name in before and name not in after],
-        "columns": {n: len(c) for n, c in columns.items()} if many else columns,
+        "columns": {n: len(c) if many else c for n, c in columns.items()},
     }
 
 
-def _vote(item: Contested) -> dict[str, Any]:
+def _vote(item: Contested) -> dict[str, object]:
     column = {"column": item.column} if item.column else {}
     counts = {"irrelevant": item.irrelevant, "relevant": item.relevant}
     return {"table": item.table, **column, **counts, "kept": item.kept}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.refine.choice import within
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def apex(tasks: Sequence[Reported]) -> bytes:
 
 def _entry(one: Reported) -> dict[str, Any]:
     names = original_names(one.tables)
-    refined = (section(one.task, "refine") or {}).get("refined_schema", {})
-    judged = (section(one.task, "explore") or {}).get("table_judgments", {})
+    refined = or_empty(section(one.task, "refine")).get("refined_schema", {})
+    judged = or_empty(section(one.task, "explore")).get("table_judgments", {})
     return {
         "question_id": one.task["task_id"],
         "question": one.task.get("question", ""),
@@ -52,7 +52,7 @@ def _entry(one: Reported) -> dict[str, Any]:
 
 def _groups(one: Reported, names: Mapping[str, str]) -> dict[str, list[str]]:
     """Tables that pruning kept, by their kept columns as Python writes a sorted list of names."""
-    kept: Mapping[str, Sequence[str]] = (section(one.task, "prune") or {}).get("kept", {})
+    kept: Mapping[str, Sequence[str]] = or_empty(section(one.task, "prune")).get("kept", {})
     found: dict[str, list[str]] = {}
     for table in sorted(one.tables, key=lambda table: table["name"]):
         if table["name"] in kept:

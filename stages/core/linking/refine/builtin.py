@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.lang import Lang
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import column_refs
 from stages.core.linking.prune.builtin import is_name_column
 from stages.core.linking.refine.candidates import Candidate
 from stages.core.linking.refine.choice import ColumnChoice, Picked, within
-from stages.core.records import Table, Task
+from stages.core.records import LinkColumn, LinkTable, Table, Task
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
@@ -67,7 +67,7 @@ def focused(
 
 def explored_by(task: Task) -> str:
     """Who made the section ``explore``: ``builtin``, or the id of a model."""
-    meta = (section(task, "explore") or {}).get("meta", {})
+    meta = or_empty(section(task, "explore")).get("meta", {})
     return str(meta.get("model", "builtin"))
 
 
@@ -83,13 +83,13 @@ def _kept(task: Task, found: Judgment) -> dict[str, list[str]]:
     for column in found.columns:
         if column.keep and column.table in kept:
             kept[column.table].append(column.name)
-    for entry in (link or {}).get("columns", ()):
+    for entry in link["columns"] if link is not None else ():
         if entry["keep"] and _sure(entry) and entry["table"] in kept:
             kept[entry["table"]].append(entry["name"])
     return kept
 
 
-def _sure(entry: Mapping[str, Sequence[Mapping[str, str]]]) -> bool:
+def _sure(entry: LinkTable | LinkColumn) -> bool:
     return any(piece["type"] in SURE for piece in entry["evidence"])
 
 

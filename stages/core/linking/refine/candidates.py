@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from stages.core.lang import Lang
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import Group, column_refs
 from stages.core.linking.refine.choice import within
 from stages.core.linking.render import sheet
-from stages.core.records import Table, Task
+from stages.core.records import Summarize, Table, TableJudgment, Task
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -96,17 +96,17 @@ def candidates(task: Task, tables: Sequence[Table]) -> list[Candidate]:
 
     A table that was not explored counts as marked relevant.
     """
-    kept: Mapping[str, Sequence[str]] = (section(task, "prune") or {}).get("kept", {})
-    judged = (section(task, "explore") or {}).get("table_judgments", {})
-    expected = _expected(section(task, "summarize") or {})
+    kept: Mapping[str, Sequence[str]] = or_empty(section(task, "prune")).get("kept", {})
+    judged = or_empty(section(task, "explore")).get("table_judgments", {})
+    expected = _expected(or_empty(section(task, "summarize")))
     return [
-        _candidate(table, kept[table["name"]], judged.get(table["name"], {}), expected)
+        _candidate(table, kept[table["name"]], judged.get(table["name"]), expected)
         for table in sorted(tables, key=lambda table: table["name"])
         if table["name"] in kept
     ]
 
 
-def _expected(summarized: Mapping[str, Any]) -> dict[str, str]:
+def _expected(summarized: Summarize) -> dict[str, str]:
     """The roles and the function that `summarize` expects of each table (seed 004, 5.1).
 
     >>> _expected({"roles": {"a": ["target", "bridge"]}, "table_functions": {"a": "names it"}})
@@ -125,16 +125,19 @@ def _expected(summarized: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _candidate(
-    table: Table, kept: Sequence[str], judged: Mapping[str, Any], expected: Mapping[str, str]
+    table: Table, kept: Sequence[str], judged: TableJudgment | None, expected: Mapping[str, str]
 ) -> Candidate:
     about = {
         "role": expected.get(table["name"], ""),
-        "found": judged.get("table_summary", ""),
-        "error": judged.get("error", ""),
+        "found": judged["table_summary"] if judged else "",
+        "error": judged.get("error", "") if judged else "",
     }
-    named = {item["column_name"]: item for item in judged.get("relevant_columns", ())}
+    named = {
+        item["column_name"]: cast("Mapping[str, str]", item)
+        for item in (judged["relevant_columns"] if judged else ())
+    }
     columns = tuple(within(table, kept))
-    return Candidate(table, columns, bool(judged.get("relevant", True)), named, about)
+    return Candidate(table, columns, judged["relevant"] if judged else True, named, about)
 
 
 @dataclass(frozen=True)

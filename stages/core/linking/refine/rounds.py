@@ -15,7 +15,7 @@ from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.lines.sections import section
+from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS, Brief
 from stages.core.linking.join_graph import JoinPath
 from stages.core.linking.refine.batches import Dealt, Portion, pack
@@ -86,7 +86,7 @@ class RoundPrompt:
         paths: Sequence[JoinPath],
     ) -> None:
         self._paper, self._number, self._way = paper, number, way
-        said = str((section(task, "summarize") or {}).get("query_specific_content_analysis", ""))
+        said = str(or_empty(section(task, "summarize")).get("query_specific_content_analysis", ""))
         listed = "\n".join(f"p{n}: {path_text(path)}" for n, path in enumerate(paths, start=1))
         self._blocks = {
             "analysis": block("analysis", safe_lines(said, ANALYSIS)) if said.strip() else "",
