@@ -119,3 +119,14 @@ def test_tests_import_helpers_and_no_other_test(path):
         for name in names:
             own = not name.startswith("tests.") or name.startswith("tests.helpers.")
             assert own, f"line {node.lineno} imports {name}: move what is shared to tests/helpers"
+
+
+MOST_ANY = 263
+"""Uses of `Any` in stages/: JSON of any shape, and objects of sqlglot, litellm, duckdb and servers."""
+
+
+def test_any_is_the_exception():
+    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "stages").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == "Any"]
+    assert len(uses) <= MOST_ANY, "name the record, or say object where nothing is asked of it"
