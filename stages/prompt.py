@@ -75,7 +75,7 @@ def prompt(
             {"role": "user", "content": evidence},
         ],
         "tokens": sum(tokens.values()),
-        "parts": cast("PromptParts", tokens),
+        "parts": cast(PromptParts, tokens),
     }
     if about:
         made["notes"] = [ABOUT.format(" and ".join(about))]

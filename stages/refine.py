@@ -163,8 +163,8 @@ class _RefineTask:
             joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
         return {
             "refined_schema": made.picked.schema(self.tables),
-            "rounds": cast("list[RefineRound]", made.rounds),
-            "paths": cast("list[RefinePath]", joined.paths),
+            "rounds": cast(list[RefineRound], made.rounds),
+            "paths": cast(list[RefinePath], joined.paths),
             "unknown": unknown[:UNKNOWN],
             "unconnected": joined.unconnected,
             "notes": [*made.notes, *joined.notes],
