@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from stages.core.errors import DataError, ModelError
-from stages.core.judge.judgment import CHANNELS
+from stages.core.judge.channels import SWITCHES as CHANNELS
 from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
 from stages.core.params import FiniteFloatRange

@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from stages.core.errors import DataError
+from stages.core.judge.channels import EXPECTED
 from stages.core.lines.readers import named, shown_at, voted
 
 if TYPE_CHECKING:
     from stages.core.records import Collapse, Vote
-
-CHANNELS = ("name", "description", "glossary", "value", "key", "neighbour")
-"""Kinds of evidence that a needed table could have had; the others are the user's own."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def _in_words(table: Mapping[str, Any], rank: int) -> str:
     """What spoke for a table, and through which channels nothing did."""
     pieces = table["evidence"]
     found = ", ".join(f"{piece['type']} {'/'.join(piece['words'])}".strip() for piece in pieces)
-    missing = [kind for kind in CHANNELS if kind not in {piece["type"] for piece in pieces}]
+    missing = [kind for kind in EXPECTED if kind not in {piece["type"] for piece in pieces}]
     nothing = f"; nothing by {', '.join(missing)}" if missing else ""
     return f"rank {rank}, score {table['score']:.2f}: {found or 'no evidence'}{nothing}"
 

@@ -9,8 +9,8 @@ Source: seed 002 (recall pipeline: routing, BM25, rules, co-occurrence, fusion).
 
 from __future__ import annotations
 
+from stages.core.judge.channels import SWITCHES as CHANNELS
 from stages.core.judge.judgment import (
-    CHANNELS,
     Edge,
     Evidence,
     History,

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stages.core.judge.channels import BY_FIELD, BY_NAME
 from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.judgment import (
     Edge,
@@ -28,15 +29,6 @@ MOST_WORDS, MOST_NEAR, LEAST = 5, 3, 0.3
 MOST_LEFT = 350
 #: Score from which a table speaks for its neighbours.
 STRONG = 0.3
-_KIND: dict[str, EvidenceType] = {
-    "tname": "name",
-    "cname": "name",
-    "tdesc": "description",
-    "cdesc": "description",
-    "value": "value",
-    "dname": "routing",
-    "kind": "form",
-}
 
 
 class Explainer:
@@ -136,7 +128,7 @@ class Explainer:
             tables = match.candidates[places].tolist()
             for at, row, weight in zip(tables, rows.tolist(), weights, strict=True):
                 unit = units[row]
-                kind = "glossary" if unit.origin == "glossary" else _KIND[field]
+                kind = "glossary" if unit.origin == "glossary" else BY_FIELD[field]
                 words = met.setdefault(at, {}).setdefault(kind, {})
                 words[unit.text] = max(words.get(unit.text, 0.0), weight)
         return {
@@ -152,7 +144,7 @@ class Explainer:
             if inside:
                 words = tuple(dict.fromkeys(word for _, word in inside))[:MOST_WORDS]
                 note = self.index.columns[self.match.columns[inside[0][0]]]
-                yield Evidence("value" if kind == "value" else "name", words, 0.5, note)
+                yield Evidence(kind, words, BY_NAME[kind].weight, note)
 
     def _near(self, at: int) -> Iterator[Evidence]:
         """Strong tables that this one is keyed to."""
@@ -163,7 +155,9 @@ class Explainer:
         if strong:
             names = tuple(self.index.canonical[other] for other in strong[:MOST_NEAR])
             kind: EvidenceType = "key" if len(strong) > 1 else "neighbour"
-            yield Evidence(kind, names, round(0.3 * float(self.scores[strong[0]]), 2))
+            yield Evidence(
+                kind, names, round(BY_NAME[kind].weight * float(self.scores[strong[0]]), 2)
+            )
 
     def _columns(
         self, kept: NDArray[np.bool_], effect: RuleEffect | None
@@ -239,7 +233,7 @@ class Explainer:
         words: dict[EvidenceType, dict[str, float]] = {}
         for field, at, weight in met:
             unit = match.question.units[at]
-            kind = "glossary" if unit.origin == "glossary" else _KIND[field]
+            kind = "glossary" if unit.origin == "glossary" else BY_FIELD[field]
             heard = words.setdefault(kind, {})
             heard[unit.text] = max(heard.get(unit.text, 0.0), weight)
         found = {kind: _heaviest(kind, heard, self.top_idf) for kind, heard in words.items()}
@@ -248,7 +242,7 @@ class Explainer:
         if c in match.spelled:
             found["name"] = Evidence("name", (match.spelled[c],), 1.0, "spelled out")
         if key:
-            found["key"] = Evidence("key", (key,), 0.3)
+            found["key"] = Evidence("key", (key,), BY_NAME["key"].weight)
         return tuple(sorted(found.values(), key=lambda item: -item.weight))
 
 

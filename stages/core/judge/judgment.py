@@ -6,36 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-EvidenceType: TypeAlias = Literal[
-    "name",
-    "description",
-    "glossary",
-    "value",
-    "key",
-    "neighbour",
-    "co-occurrence",
-    "rule",
-    "model",
-    "routing",
-    "form",
-]
+EvidenceType: TypeAlias = str
+"""A name of `channels.EVIDENCE`."""
 How: TypeAlias = Literal["declared", "name", "value"]
-
-#: Recall channels that ``without`` can switch off, each alone.
-CHANNELS: tuple[str, ...] = (
-    "routing",
-    "name",
-    "description",
-    "value",
-    "glossary",
-    "synonym",
-    "translation",
-    "key",
-    "neighbour",
-    "co-occurrence",
-    "rule",
-    "form",
-)
 
 
 @dataclass(frozen=True, slots=True)

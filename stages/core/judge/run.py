@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.judge.judgment import CHANNELS, History, Judgment, Rules, ValueSearch
+from stages.core.judge.channels import SWITCHES as CHANNELS
+from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.excerpts import Excerpts
+from stages.core.judge.channels import OWN
 from stages.core.lang import Lang
 from stages.core.lines.readers import listed
 from stages.core.linking.batches import Batch, packed
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from stages.core.records import Column, Table, Task
 
 ROLES = ("target", "filter", "bridge", "calculation")
-
-SPOKEN = frozenset(["name", "description", "value", "glossary", "synonym", "model", "rule"])
-"""Evidence by which the question itself speaks of a table or column."""
 
 _NUMBER = re.compile(r"[A-Z]*INT|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC|HUGEINT", re.IGNORECASE)
 _DAY = re.compile(r"DATE|TIME", re.IGNORECASE)
@@ -127,7 +125,7 @@ def _roles(table: Table, found: Standing, asked: _Asked, near: int) -> tuple[str
     spoken = [
         column
         for column in found.columns.get(table["name"], ())
-        if column.name in types and any(item.type in SPOKEN for item in column.evidence)
+        if column.name in types and any(item.type in OWN for item in column.evidence)
     ]
     keys = _keys(table)
     own = {
@@ -144,7 +142,7 @@ def _roles(table: Table, found: Standing, asked: _Asked, near: int) -> tuple[str
 def _named(found: Standing, table: str) -> bool:
     """Whether the question names the table, and it is likely to be needed."""
     ranked = found.table(table)
-    return ranked.score >= 0.5 and any(item.type in SPOKEN for item in ranked.evidence)
+    return ranked.score >= 0.5 and any(item.type in OWN for item in ranked.evidence)
 
 
 def _filters(column: RankedColumn, record: Column, asked: _Asked, key: bool) -> bool:
@@ -184,7 +182,7 @@ def _function(
     columns = [
         column
         for column in found.columns.get(table["name"], ())
-        if any(item.type in SPOKEN for item in column.evidence)
+        if any(item.type in OWN for item in column.evidence)
     ]
     values = [w for c in columns for item in c.evidence if item.type == "value" for w in item.words]
     parts = [said[role] for role in roles] or [said["none"]]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stages.core.judge.channels import BY_FIELD
 from stages.core.judge.index.index import COLUMN_FIELDS, FIELDS, Index
 from stages.core.judge.index.postings import Floats, Ints, Postings
 from stages.core.judge.language.tokenize import compact
@@ -133,14 +134,7 @@ def strongest(table: Mapping[str, Floats]) -> Floats:
 
 def _on(name: str, without: frozenset[str]) -> bool:
     """Whether a field's channel is switched on."""
-    channel = {
-        "dname": "routing",
-        "tname": "name",
-        "cname": "name",
-        "value": "value",
-        "kind": "form",
-    }.get(name, "description")
-    return channel not in without
+    return BY_FIELD[name] not in without
 
 
 @dataclass(frozen=True)

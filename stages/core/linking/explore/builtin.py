@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from stages.core.errors import SqlUnavailable
+from stages.core.judge.channels import OWN
 from stages.core.judge.judgment import Evidence, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lang import Lang
@@ -133,9 +134,6 @@ class Wording:
 
 OVERLAPS = 4
 """Relations of one table whose keys are compared."""
-
-OWN_EVIDENCE = frozenset({"name", "description", "glossary", "value", "rule", "model"})
-"""Evidence that a table has by itself, and not through its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,7 @@ class Observer:
         return frozenset(base | near | self._graph.bridges(base))
 
     def _has_evidence(self, name: str) -> bool:
-        return any(item.type in OWN_EVIDENCE for item in self._judge.table(name).evidence)
+        return any(item.type in OWN for item in self._judge.table(name).evidence)
 
     def _judged(
         self, table: Table, is_relevant: bool, seen: TableFindings, relevant: frozenset[str]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from stages.core.judge.channels import SURE
 from stages.core.lang import Lang
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import column_refs
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 RECALL = 0.95
 """Strict recall that the judge's cut aims at; tools/bench/pruning.py measures what comes of it."""
 
-SURE = frozenset({"rule", "model"})
-"""Evidence of the ``link`` section that its user asked for; it is never narrowed."""
 
 _MARKED: Mapping[Lang, str] = {
     "en": "In a table that exploring marked relevant.",
