@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from stages.core.judge.channels import BY_FIELD, EVIDENCE, TABLE
+from stages.core.judge.channels import BY_FIELD, TABLE
 from stages.core.judge.index.index import FIELDS
 from stages.core.judge.judgment import Evidence, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lines import schema
+
+EVIDENCE = [channel.name for channel in TABLE if channel.told]
 
 
 def enums(node: object) -> list[list[str]]:

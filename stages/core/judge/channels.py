@@ -101,9 +101,6 @@ BY_NAME = {channel.name: channel for channel in TABLE}
 BY_FIELD = {field: channel.name for channel in TABLE for field in channel.fields}
 """The channel through which each field of the index matches."""
 
-EVIDENCE = tuple(channel.name for channel in TABLE if channel.told)
-"""Types of evidence on lines."""
-
 SWITCHES = tuple(channel.name for channel in TABLE if channel.switch)
 """Recall channels that ``without`` can switch off, each alone."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 EvidenceType: TypeAlias = str
-"""A name of `channels.EVIDENCE`."""
+"""The name of a channel of `channels.TABLE` that is told."""
 How: TypeAlias = Literal["declared", "name", "value"]
 
 
