@@ -2,7 +2,17 @@
 #
 #   make demo                    the whole chain on the example, without a key
 #   make test                    everything that has to pass, with the tools that it needs
+#   make check                   ruff, mypy, import rules, dead code, generated files
+#   make generated               rewrite what is generated: records, help in the documents
+#   make format                  ruff's fixes and layout
+#   make install, make dev       winnow in .venv; with the tools for tests and checks
+#   make prompts                 every task below TASKS, into build/
 #   make build/TASK.prompt.md    one task; TASKS=folder says where task folders lie
+#   make clean                   remove build/
+#   make bench                   time scan; bench-columns, bench-linking, bench-model measure
+#   make train                   train the judge's weights; DATA=folder holds benchmarks
+#   make test-model              one real model; make fuzz  damaged input, for SECONDS_OF_FUZZ
+#   make help                    this list
 #
 # Names of files cannot hold a space in make: one in the name of a task folder is ␣ in build/.
 
@@ -22,9 +32,12 @@ MODEL_STAGES ?= vote,collapse,describe,prompt
 
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install dev demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
+.PHONY: help install dev demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
 
 install: $(VENV)/.installed
+
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.installed: pyproject.toml
 	@echo "installing winnow and the libraries it runs on into $(VENV)/; this takes a minute or two, once" >&2

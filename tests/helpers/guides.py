@@ -2,7 +2,7 @@
 
 A line that is a path in backquotes, before a block, says what the block is: a new file, or with
 ``diff`` lines to be replaced. ```NEW` is a copy of `OLD``` copies. Blocks of
-``console`` hold commands after ``$ `` and what they print.
+``sh-session`` hold commands after ``$ `` and what they print.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EDIT = re.compile(
     r"|^`(?P<new>\S+)` is a copy of `(?P<old>\S+)`$",
     re.MULTILINE | re.DOTALL,
 )
-_CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CONSOLE = re.compile(r"^```sh-session\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
