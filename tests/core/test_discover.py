@@ -33,7 +33,9 @@ def test_kinds_are_found_by_listing_the_folder() -> None:
     }
     folder = Path(discover.sources.__path__[0])
     assert {module.__name__.rsplit(".", 1)[-1] for module in kinds().values()} == {
-        file.stem for file in folder.glob("*.py") if "SUFFIXES" in file.read_text("utf-8")
+        file.parent.name if file.stem == "__init__" else file.stem
+        for file in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))
+        if "SUFFIXES" in file.read_text("utf-8")
     }
 
 
