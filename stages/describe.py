@@ -18,7 +18,7 @@ import click
 
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
-from stages.core.records import Catalog, Describe, Meta, Table, Task
+from stages.core.records import Catalog, Describe, DescribeTables, Meta, Table, Task
 from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
@@ -76,20 +76,30 @@ def describe(
         "format": form,
         "tokens": fitted.tokens,
         "tokens_all": tokens_all,
-        "tables": {
-            "full": len(page.at("full")),
-            "names": len(page.at("names")),
-            "line": len(page.at("line")),
-        },
+        "tables": _levels(page),
     }
     _tell_shortfall(made, fitted, budget)
     if notes := _notes(task, budget, fitted.tokens):
         made["notes"] = notes
-    meta: Meta = {"lang": page.lang, "from": _sources(skip_knowledge, columns, budget)}
+    made["meta"] = _meta(page.lang, tool, skip_knowledge, columns, budget)
+    return made
+
+
+def _levels(page: Page) -> DescribeTables:
+    """How many tables the page shows at each level."""
+    return {
+        "full": len(page.at("full")),
+        "names": len(page.at("names")),
+        "line": len(page.at("line")),
+    }
+
+
+def _meta(lang: str, tool: str, skip_knowledge: bool, columns: str, budget: int) -> Meta:
+    """The language, what the text was made from, and the options that shaped it."""
+    meta: Meta = {"lang": lang, "from": _sources(skip_knowledge, columns, budget)}
     if options := _options(tool, skip_knowledge, columns, budget):
         meta["options"] = options
-    made["meta"] = meta
-    return made
+    return meta
 
 
 def _notes(task: Task, budget: int, tokens: int) -> list[str]:

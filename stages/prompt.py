@@ -9,7 +9,7 @@ question and hint. Every piece of data stands between boundaries that it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -67,6 +67,13 @@ def prompt(
     values = _values(task, tables, str(described.get("text", "")))
     evidence = user.render(**values, scaffold=scaffolded if scaffold is None else scaffold)
     sizes = _sizes(rules, values["knowledge"], evidence)
+    made = _section(rules, evidence, sizes)
+    made["meta"] = {"lang": speech, "prompt": combined_hash(system, user)}
+    return made
+
+
+def _section(rules: str, evidence: str, sizes: Mapping[str, Size]) -> Prompt:
+    """The section before its ``meta``: the messages, and their tokens by layer."""
     tokens = {name: found.tokens for name, found in sizes.items()}
     about = [name for name, found in sizes.items() if not found.exact]
     made: Prompt = {
@@ -79,7 +86,6 @@ def prompt(
     }
     if about:
         made["notes"] = [ABOUT.format(" and ".join(about))]
-    made["meta"] = {"lang": speech, "prompt": combined_hash(system, user)}
     return made
 
 

@@ -98,12 +98,16 @@ async def prune(
         "skip_under": skip_under,
     }
     made, by_judge = _section(task, guarded, found, options)
-    used = [*TASK_INPUTS, "pin", "tables", "plan"]
-    used += ["link"] if (by_judge or model is None) and section(task, "link") is not None else []
-    used += ["prepare"] if model is not None else []
-    meta = {"from": used, **found.meta, **_differing(options, excerpts)}
-    made["meta"] = cast("Meta", meta)
+    used = _sources(task, by_judge or model is None, model is not None)
+    made["meta"] = cast("Meta", {"from": used, **found.meta, **_differing(options, excerpts)})
     return made
+
+
+def _sources(task: Task, judged: bool, asked: bool) -> list[str]:
+    """``meta.from``: link counts where the judge's scores do, prepare where a model is asked."""
+    used = [*TASK_INPUTS, "pin", "tables", "plan"]
+    used += ["link"] if judged and section(task, "link") is not None else []
+    return [*used, "prepare"] if asked else used
 
 
 def _differing(options: Mapping[str, int], excerpts: Excerpts) -> dict[str, object]:
