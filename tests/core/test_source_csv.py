@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stages.core.catalog.bytes.cells import cast
@@ -596,6 +596,7 @@ def test_any_text_has_some_dialect(text: str) -> None:
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(data=st.binary(max_size=400))
+@example(data=b'"')
 def test_any_bytes_are_a_table_or_a_source_error_and_twice_the_same(
     tmp_path: Path, data: bytes
 ) -> None:

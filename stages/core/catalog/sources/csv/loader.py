@@ -98,8 +98,8 @@ def _check_header(path: Path, wide: int, reader: dict[str, object]) -> list[str]
     """
     if "names" in reader:
         titled = {**reader, "header": False, "units": False}
-        first = next(_records(path, titled), None)
-        if first is None or header_mark(first, wide) != reader["names"]:
+        first = next(_records(path, titled), [""])  # a header of one blank cell is a blank line
+        if header_mark(first, wide) != reader["names"]:
             what = "the file has other columns than when it was scanned"
             raise SourceError(what, place=path.name, hint="scan again")
         return first
