@@ -1,4 +1,6 @@
-"""Tables that lie in named schemas and not in files: on a server, or in DDL text.
+"""From what sources say to catalog and table records.
+
+Tables that lie in named schemas and not in files: on a server, or in DDL text.
 
 Their describe key is ``schema.table``, canonical names take the schema in front only where
 names clash, and a foreign key may lead into another schema.

@@ -1,4 +1,7 @@
-"""What to say of sources that the user named and that gave nothing: that is no success."""
+"""The stream of lines that `scan` writes, and what is said of sources that gave nothing.
+
+What to say of sources that the user named and that gave nothing: that is no success.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Screen layouts in hiccup notation as plain text lines.
+"""The text of a task's video by time, with screen layouts in hiccup notation as lines.
+
+Screen layouts in hiccup notation as plain text lines.
 
 A layout is a tree such as ``[:page [:row [:h2 "Report"] [:p "…"]]]``, with optional attribute
 maps ``{:color "white"}`` (contest format). It comes from a model: a third of the layouts

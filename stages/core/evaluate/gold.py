@@ -2,7 +2,7 @@
 
 A gold file holds JSON lines with ``id``, ``gold_tables`` and, where known,
 ``gold_columns`` (pairs of table and column); other keys are ignored. Names in it are
-the spellings of the database; `core.lookup` finds the tables and columns they mean.
+the spellings of the database; `core.names` finds the tables and columns they mean.
 """
 
 from __future__ import annotations

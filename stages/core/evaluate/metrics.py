@@ -1,4 +1,7 @@
-"""What scoring needs to know of a catalog: whose names, and what its schema costs."""
+"""Linking metrics of one question and of many, with confidence intervals.
+
+What scoring needs to know of a catalog: whose names, and what its schema costs.
+"""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class RuleEffect(Protocol):
 
 
 class Rules(Protocol):
-    """User rules (`core.judge.rules`)."""
+    """User rules (`core.judge.priors.rules`)."""
 
     def apply(self, question: str) -> RuleEffect: ...
 
@@ -92,12 +92,12 @@ ValueHits: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ValueSearch(Protocol):
-    """Looks up words in the data (`core.judge.seeking`)."""
+    """Looks up words in the data (`core.judge.match.data_lookup`)."""
 
     def __call__(self, words: Collection[str]) -> ValueHits: ...
 
 
 class History(Protocol):
-    """Past SQL (`core.judge.history`)."""
+    """Past SQL (`core.judge.priors.query_log`)."""
 
     def cooccurrence(self, table: str) -> Mapping[str, float]: ...

@@ -1,5 +1,8 @@
-"""Indexes on disk: plain arrays and JSON in one file, no pickles, named by what they are made
-of."""
+"""Indexes of the last catalogs in memory, and on disk under the hash of their lines.
+
+Indexes on disk: plain arrays and JSON in one file, no pickles, named by what they are made
+of.
+"""
 
 from __future__ import annotations
 

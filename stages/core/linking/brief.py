@@ -1,4 +1,6 @@
-"""What one round of voting is shown: the user input of the first seed, 3.3, and its batches.
+"""What a prompt says of a task before the tables, in voting and in linking.
+
+What one round of voting is shown: the user input of the first seed, 3.3, and its batches.
 
 What repeats stands first. The rounds of a task share their whole input; the batches of a
 task share the instructions and everything up to the list of candidate tables.

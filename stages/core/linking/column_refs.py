@@ -1,4 +1,6 @@
-"""Candidate columns: the units that linking keeps or lets go.
+"""Candidate columns, and groups of tables with the same ones.
+
+Candidate columns: the units that linking keeps or lets go.
 
 A plain column is one unit. A nested column is as many units as it has innermost fields, each
 by its dotted path (seed 004, 3.3: ``totals.totalTransactionRevenue``).

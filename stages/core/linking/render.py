@@ -1,4 +1,6 @@
-"""What a model sees of one candidate table before it decides: columns and first rows.
+"""The text of tables in a prompt: for voting, and for linking by groups.
+
+What a model sees of one candidate table before it decides: columns and first rows.
 
 The form is that of the first seed, 3.1: a heading, the complete list of columns with
 DuckDB types, and the first two rows as dictionaries. Descriptions and comments, which the

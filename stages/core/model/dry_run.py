@@ -1,4 +1,7 @@
-"""A stand-in for a reply that nobody was asked for, so that a dry run goes its whole way."""
+"""``--dry-run`` and ``--dump-prompt``: everything is asked, nothing is sent.
+
+A stand-in for a reply that nobody was asked for, so that a dry run goes its whole way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Keeping keys out of messages: what a provider says may repeat the key that it refuses."""
+"""The options that every stage with a model shares; keys are kept out of messages.
+
+Keeping keys out of messages: what a provider says may repeat the key that it refuses.
+"""
 
 from __future__ import annotations
 

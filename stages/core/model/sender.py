@@ -1,4 +1,7 @@
-"""What a provider has refused for good, so that it is not asked the same again in one run."""
+"""Sending one call until it comes through, is refused, or there is no more hope.
+
+What a provider has refused for good, so that it is not asked the same again in one run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether a value fits the schema of the reply, and what is wrong where it does not."""
+"""From what a model wrote to a value that fits the schema of the reply.
+
+Whether a value fits the schema of the reply, and what is wrong where it does not.
+"""
 
 from __future__ import annotations
 

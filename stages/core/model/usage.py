@@ -1,4 +1,7 @@
-"""What a model costs by litellm's price list, read as a data file: litellm is not imported."""
+"""What was asked and spent: counts, prices, and the log.
+
+What a model costs by litellm's price list, read as a data file: litellm is not imported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A file beside the lines, made from all tasks of a run: ``Stage.report``."""
+"""What a command writes beside lines: the text of a section, a report over all tasks.
+
+A file beside the lines, made from all tasks of a run: ``Stage.report``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a stage is: one pure function, and one literal that says what it needs and adds.
 
-`core.command` makes a click command of it; nothing in a stage reads, writes, prints,
+`core.runtime.command` makes a click command of it; nothing in a stage reads, writes, prints,
 or looks at the clock.
 """
 
@@ -61,7 +61,7 @@ class Stage:
         reads_tables: Whether the result depends on the table lines.
         wants: What is handed to ``run`` by keyword beside the options: ``"catalog"`` (the
             catalog record), ``"model"`` (a `core.model.Model`, or None for ``builtin``),
-            ``"database"`` (a `core.linking.data.Data` over the catalog, or None where it has
+            ``"database"`` (a `core.sandbox.session.Data` over the catalog, or None where it has
             no data), ``"progress"`` (a function of a number done, a number in all, and what),
             ``"scaffolded"`` (whether `winnow scaffold` has written a solver for the task).
         options: The stage's own click options; their values are keywords of ``run``.

@@ -1,4 +1,7 @@
-"""The engine's errors as one short line, with the nearest real names and without the statement."""
+"""`Database`: one catalog's tables, open to one read-only statement at a time.
+
+The engine's errors as one short line, with the nearest real names and without the statement.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One short line for each section of a task."""
+"""The plain view: catalogs, their tables, and of each task its sections and what they kept.
+
+One short line for each section of a task.
+"""
 
 from __future__ import annotations
 

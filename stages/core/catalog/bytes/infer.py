@@ -1,4 +1,6 @@
-"""Numbers that are written in more than one way: points and commas for fractions or thousands.
+"""The DuckDB type that a column of text can be read as without losing anything.
+
+Numbers that are written in more than one way: points and commas for fractions or thousands.
 
 ``1.000`` is one or a thousand. Beside a column of decimal commas it is a thousand, so it stays
 text; by itself it is read as it stands, and said. Nothing is turned into another number here.

@@ -1,4 +1,7 @@
-"""One column of a DDL statement: its name, its type, and what else can be read of it."""
+"""CREATE TABLE and ALTER TABLE read clause by clause, for what no parser takes as a whole.
+
+One column of a DDL statement: its name, its type, and what else can be read of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What one parsed DDL statement says of tables, columns and keys."""
+"""DDL text of any dialect as a catalog without data.
+
+What one parsed DDL statement says of tables, columns and keys.
+"""
 
 from __future__ import annotations
 

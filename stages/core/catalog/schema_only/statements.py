@@ -1,5 +1,8 @@
-"""The tokens of a DDL statement, and what can be told of them in any dialect: brackets, the
-parts between commas, dotted names."""
+"""DDL text cut into statements and tokens, whatever its dialect.
+
+The tokens of a DDL statement, and what can be told of them in any dialect: brackets, the
+parts between commas, dotted names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inverted lists as two flat arrays: for each term, the documents that hold it."""
+"""Inverted lists as flat arrays, and the numbers of joins between tables.
+
+Inverted lists as two flat arrays: for each term, the documents that hold it.
+"""
 
 from __future__ import annotations
 

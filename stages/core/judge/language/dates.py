@@ -1,4 +1,6 @@
-"""Words around a date that make it a range: ``since``, ``before``, 以来; and words that ask for a
+"""Dates in questions as spans of time, with the words that make ranges of them.
+
+Words around a date that make it a range: ``since``, ``before``, 以来; and words that ask for a
 time beside the one that is said: ``the year before``, ``year over year``, 同比, ``the last 3
 years``.
 

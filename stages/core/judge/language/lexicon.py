@@ -1,4 +1,6 @@
-"""Words near in meaning, as a compact table.
+"""What words mean beside themselves: near ones, what they ask for, what they are names of.
+
+Words near in meaning, as a compact table.
 
 `data/synonyms.txt.gz` is made by tools/make/synonyms.py from WordNet 3.0 (Princeton licence) and
 from distances of word vectors: ``term<TAB>other:likeness other:likeness``; terms are stems.

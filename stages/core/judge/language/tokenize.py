@@ -1,4 +1,6 @@
-"""Splitting names without separators (``LISTEDSECURITY``) by a unigram model of words.
+"""From names and sentences to terms: the smallest units that are matched.
+
+Splitting names without separators (``LISTEDSECURITY``) by a unigram model of words.
 
 The vocabulary is `data/words.txt.gz`: one word a line, most frequent first; the cost of a word
 is the logarithm of its rank (Zipf's law). Words of one and two letters come from a short

@@ -1,4 +1,6 @@
-"""Values from the whole data, for the judge's value channel: more than a scan's few examples.
+"""The question's words looked up in the data itself.
+
+Values from the whole data, for the judge's value channel: more than a scan's few examples.
 
 Each text column gives its most frequent distinct values, through the sandbox, which loads
 a table once and keeps it. A column that shows no examples (it is empty, or its values are

@@ -1,4 +1,7 @@
-"""Lists of terms that are looked through for spellings made of certain letters."""
+"""From a term of the question to the catalog's terms: variants, shortenings, synonyms.
+
+Lists of terms that are looked through for spellings made of certain letters.
+"""
 
 from __future__ import annotations
 

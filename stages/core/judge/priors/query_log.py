@@ -1,7 +1,9 @@
-"""What past SQL says: which tables are used together, and which columns of them.
+"""Past SQL: read, counted, and what it adds to a judgment.
 
-`core.judge.past_sql` counts it. Names are kept in the form of canonical names
-(`core.lookup.canonical`), once as the whole dotted name and once as its last part, so that a
+What past SQL says: which tables are used together, and which columns of them.
+
+Names are kept in the form of canonical names
+(`core.names.canonical`), once as the whole dotted name and once as its last part, so that a
 table is found under either.
 """
 

@@ -1,6 +1,8 @@
-"""The user's rules: when the question says this, add or forbid those tables and columns.
+"""The user's rules: read strictly, and given the last word.
 
-`core.judge.rule_file` reads them and describes the format. What one rule adds no other
+The user's rules: when the question says this, add or forbid those tables and columns.
+
+The format is described below. What one rule adds no other
 rule forbids, since unsure keeps; adding a column adds its table.
 """
 

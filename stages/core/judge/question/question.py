@@ -1,4 +1,6 @@
-"""Definitions in knowledge, video and hints that speak of the question's words.
+"""What a task asks, as terms to match: words, values, identifiers, and the question's form.
+
+Definitions in knowledge, video and hints that speak of the question's words.
 
 A definition is a line or sentence that says what a term means (``X refers to Y``, ``X: Y``,
 ``X = Y``, ``X 是指 Y``, a table row); it counts when its term stands in the question.

@@ -1,4 +1,6 @@
-"""Where the ranking is cut: never at a fixed k, always at a probability.
+"""What is kept: a cut at a probability, and the tables that join what it keeps.
+
+Where the ranking is cut: never at a fixed k, always at a probability.
 
 Which probability, for which target of strict recall, was measured on held-out databases and
 stands with the model (tools/train/fit.py). A threshold on calibrated probabilities left more out at

@@ -1,4 +1,7 @@
-"""Reasons and observations of the built-in exploration, in words."""
+"""Judgments without a model: what the judge says and a few statements saw, in words.
+
+Reasons and observations of the built-in exploration, in words.
+"""
 
 from __future__ import annotations
 

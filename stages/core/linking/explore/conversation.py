@@ -1,4 +1,6 @@
-"""One candidate table as the model that explores it sees it: the columns that were kept.
+"""The conversation about one table, and the view of the table that it begins with.
+
+One candidate table as the model that explores it sees it: the columns that were kept.
 
 A table that is too large for its share of the prompt shows less of each column, and in the
 end fewer columns; how many are left out is told.

@@ -1,4 +1,6 @@
-"""Columns that pruning leaves alone whatever is said about them: names, codes, keys.
+"""Pruning by evidence alone, and the columns that no pruning touches.
+
+Columns that pruning leaves alone whatever is said about them: names, codes, keys.
 
 The seed (004, 3.3) protects what has id, code, name or type in its name or description; a
 word counts when it is a whole word of the split name, so that ``width`` and ``valid`` are

@@ -1,4 +1,7 @@
-"""The ``prune`` section: survivors, and what went, as sparse as it can be."""
+"""From replies to survivors, and from survivors to the ``prune`` section.
+
+The ``prune`` section: survivors, and what went, as sparse as it can be.
+"""
 
 from __future__ import annotations
 

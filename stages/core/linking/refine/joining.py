@@ -1,4 +1,6 @@
-"""The key guard: columns that join what was chosen, added without asking.
+"""What joins the chosen columns: the key guard after each round, join paths in the end.
+
+The key guard: columns that join what was chosen, added without asking.
 
 Seed 004, 5.4: unselected candidate columns that share a name with a selected one, all of
 them if fewer than 20, else none. Here declared keys come first, then shared values, and

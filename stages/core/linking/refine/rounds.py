@@ -1,4 +1,6 @@
-"""The prompts that open the rounds of refining.
+"""One outer round of refining, and the prompts that open it.
+
+The prompts that open the rounds of refining.
 
 What all rounds of a task share stands first, so that providers' prompt caches hit.
 """

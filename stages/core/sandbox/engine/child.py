@@ -1,4 +1,6 @@
-"""The second layer's own look at a statement, through the engine's own parser.
+"""The process that runs statements: locked, limited, and free to be killed.
+
+The second layer's own look at a statement, through the engine's own parser.
 
 DuckDB gives the tree of a SELECT as JSON (``json_serialize_sql``) without running it. Here
 every node of that tree has to be of a known kind: the kinds that write, copy or show are not

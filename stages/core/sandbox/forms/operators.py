@@ -1,4 +1,7 @@
-"""CAST as the dialects understand it: numbers read out of texts, cut or rounded."""
+"""Operators, casts and comparisons that mean something else in DuckDB.
+
+CAST as the dialects understand it: numbers read out of texts, cut or rounded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An end to work in Python that would go on: reading some short statements takes forever.
+"""The parser, quiet, with short errors, and ended when it would go on for ever.
+
+An end to work in Python that would go on: reading some short statements takes forever.
 
 sqlglot tries ``date(`` as a type and then as a function, and writes some arguments twice, so
 that thirty brackets cost a day. Nothing in it can be told to stop; an exception can be raised

@@ -1,4 +1,6 @@
-"""Which names in a query are tables, and which of the catalog's tables they are.
+"""The tables and columns of a query, found and spelt as they are.
+
+Which names in a query are tables, and which of the catalog's tables they are.
 
 Names of WITH are told from tables by scope: a name counts from its own definition onwards
 (within it only under RECURSIVE), and only inside the query that defines it.

@@ -1,4 +1,6 @@
-"""Columns that stand beside aggregates without being grouped by, as SQLite and MySQL allow.
+"""Statements written for another engine, rewritten for DuckDB.
+
+Columns that stand beside aggregates without being grouped by, as SQLite and MySQL allow.
 
 SQLite takes such a column from any row of the group, or from the row of the one ``min`` or
 ``max`` of the query (sqlite.org, lang_select, "bare columns"); MySQL from any row where the

@@ -1,4 +1,6 @@
-"""Words that look like columns or values and ask the server for the time, the user, or the place
+"""What PostgreSQL reads otherwise than it looks: words that are calls, rows that are.
+
+Words that look like columns or values and ask the server for the time, the user, or the place
 of a row.
 
 They answer differently tomorrow, to another role, or once a row has moved.

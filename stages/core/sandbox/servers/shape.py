@@ -1,4 +1,7 @@
-"""Cells of a server's answer as those of every answer, and the size they may have."""
+"""A statement as it goes to a server, and the cells of its answer.
+
+Cells of a server's answer as those of every answer, and the size they may have.
+"""
 
 from __future__ import annotations
 

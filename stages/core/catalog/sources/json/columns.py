@@ -1,4 +1,7 @@
-"""What only DuckDB itself can say of nested types and values, asked in one statement each."""
+"""Rows of JSON objects made into columns: names, types, examples and fields.
+
+What only DuckDB itself can say of nested types and values, asked in one statement each.
+"""
 
 from __future__ import annotations
 

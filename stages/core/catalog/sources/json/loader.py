@@ -1,4 +1,6 @@
-"""The bytes of one array out of a large JSON file, copied without reading its values.
+"""A whole table of a JSON file into one DuckDB table.
+
+The bytes of one array out of a large JSON file, copied without reading its values.
 
 `{"table": …, "records": [ … ]}` holds an array that DuckDB reads well once it stands alone.
 Where it ends is told by its brackets; those inside texts are told from the others by

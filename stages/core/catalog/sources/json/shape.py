@@ -1,4 +1,7 @@
-"""The rows of a table in a JSON file whose place is known (`catalog.jsonshape`)."""
+"""Where the tables are in a JSON file, and the rows of one.
+
+The rows of a table in a JSON file whose place is known.
+"""
 
 from __future__ import annotations
 

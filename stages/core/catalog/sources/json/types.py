@@ -1,4 +1,6 @@
-"""What the values of a nested JSON column are made of, and the type that holds all of them.
+"""DuckDB types of JSON values, of nested ones as well.
+
+What the values of a nested JSON column are made of, and the type that holds all of them.
 
 A structure is a dict of structures by key, a list of one structure, a `Map`, or a word:
 ``NULL``, ``BOOLEAN``, ``VARCHAR``, ``BIGINT``, ``LONG`` (whole numbers that a double would

@@ -1,4 +1,6 @@
-"""Which DuckDB type an SQLite column needs: by what it holds, not by what it is declared.
+"""What stands after FROM for one table of an SQLite file, its types and its cells.
+
+Which DuckDB type an SQLite column needs: by what it holds, not by what it is declared.
 
 SQLite stores any kind of value in any column. Four types hold all of them without loss:
 BIGINT, DOUBLE, VARCHAR and BLOB. Dates stay text, as they are stored.
