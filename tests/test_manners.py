@@ -361,13 +361,13 @@ def test_bin_is_the_same_command_from_any_folder(tmp_path):
 def test_fault_in_one_task_is_one_line_and_disturbs_no_other(tmp_path):
     """A stage that fails on one task, run through the same wrapper as every stage."""
     code = (
-        "import sys\nfrom stages.core import runner\nfrom stages.core.lines import Library, Output\n"
-        "from stages.core.stage import Stage\n"
+        "import sys\nfrom stages.core.runtime import runner\nfrom stages.core.lines.lines import LineReader, Output\n"
+        "from stages.core.runtime.stage import Stage\n"
         "def collapse(task, tables):\n"
         "    if task['task_id'] == '1': raise TypeError('boom')\n"
         "    return {'keys': [], 'shown': {'full': [], 'names': [], 'line': []}, 'by': []}\n"
         "plan = runner.Plan(Stage(collapse), {})\n"
-        "items = Library().read([(sys.stdin.buffer, 'stdin')])\n"
+        "items = LineReader().read([(sys.stdin.buffer, 'stdin')])\n"
         "runner.run_now(plan, items, Output(sys.stdout.buffer, 'stdout'))\n"
         "from stages.core import diagnostics\nsys.exit(diagnostics.exit_code())"
     )

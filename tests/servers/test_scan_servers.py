@@ -208,7 +208,9 @@ def test_patterns(pg_shop, which, names):
 
 def test_without_a_database_all_of_mysql_is_read(my_shop):
     result = scan_server(my_shop.url(database=""), None, ServerOptions(sample=False))
-    assert {table["describe_key"].partition(".")[0] for table in result.tables} == {"shop"}
+    read = {table["describe_key"].partition(".")[0] for table in result.tables}
+    assert "shop" in read  # other tests leave databases of their own
+    assert not read & {"mysql", "sys", "information_schema", "performance_schema"}
 
 
 def test_no_sample_reads_no_row(shop_server):

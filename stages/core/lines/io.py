@@ -45,7 +45,11 @@ def _stdin(named: bool) -> IO[bytes]:
         raise DataError("stdin is closed", hint="pipe lines in, or name a file")
     if sys.stdin.isatty() and not named:
         raise UsageError("no input", hint="pipe lines in, name a file, or give - to type them")
-    return sys.stdin.buffer
+    try:
+        # A stream of our own: a thread that waits on it holds no lock that the exit needs.
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # a stream in memory has no descriptor
+        return sys.stdin.buffer
 
 
 @contextmanager
