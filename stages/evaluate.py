@@ -142,8 +142,8 @@ def _measured(
 ) -> tuple[Measure | None, str]:
     """The measure of one task, or None and the reason why there is none."""
     from stages.core.evaluate.metrics import measure
-    from stages.core.evaluate.sections import kept
     from stages.core.lines.sections import section
+    from stages.core.readers import kept
 
     task = asked.task
     if task["task_id"] not in book.by_id:

@@ -27,7 +27,7 @@ from stages.core.errors import DataError, UsageError, WinnowError
 from stages.core.line_files import Targets
 from stages.core.lines.io import STDIN, inputs, output
 from stages.core.lines.lines import Output, dump
-from stages.core.lines.readers import listed
+from stages.core.readers import listed
 
 if TYPE_CHECKING:
     from stages.core.catalog.stream import Item, ScanRequest

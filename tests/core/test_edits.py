@@ -9,7 +9,9 @@ import orjson
 import pytest
 
 from stages.core.lines import edits, schema
-from stages.core.lines.readers import conflicts, shown_at, voted
+from stages.core.readers import conflicts
+from stages.core.readers.collapse import shown_at
+from stages.core.readers.vote import voted
 from tests.helpers.tools import pipe, run
 
 Edit = Callable[[dict[str, Any]], Any]

@@ -22,8 +22,8 @@ from stages.core.evaluate.metrics import (
     worst,
 )
 from stages.core.evaluate.report import report
-from stages.core.evaluate.sections import KeptColumns, kept
 from stages.core.names import Names
+from stages.core.readers import KeptColumns, kept
 from stages.core.records import Table
 
 
@@ -116,13 +116,12 @@ ALL_IN = frozenset({"staff", "db_hr_pay"})
         ),
         (
             "prune",
-            {"tables": [{"name": "staff", "columns": ["id"]}]},
+            {"kept": {"staff": ["id"]}},
             KeptColumns(frozenset({"staff"}), {"staff": frozenset({"id"})}),
         ),
-        ("prune", {"tables": ["staff", "db_hr_pay"]}, KeptColumns(ALL_IN)),
         (
             "refine",
-            {"refined_schema": {"staff": {"relevant_columns": [{"column": "id"}]}}},
+            {"refined_schema": {"staff": {"relevant_columns": [{"column_name": "id"}]}}},
             KeptColumns(frozenset({"staff"}), {"staff": frozenset({"id"})}),
         ),
     ],
@@ -143,12 +142,14 @@ def test_what_a_section_kept(name: str, section: dict[str, Any], expected: KeptC
         ("link", {"tables": "x", "columns": []}),
         ("vote", {"relevant": []}),
         ("collapse", {"shown": []}),
-        ("prune", {"tables": [{"name": "a", "columns": 3}]}),
+        ("prune", {"kept": {"a": 3}}),
+        ("prune", {"tables": []}),
+        ("plan", {"logical_plan": "1. count"}),
         ("refine", {"notes": []}),
     ],
 )
 def test_a_section_of_another_shape_is_an_error(name: str, section: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match=f"winnow {name}"):
+    with pytest.raises(DataError, match=f"section {name} "):
         kept(name, section)
 
 

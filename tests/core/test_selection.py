@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import pkgutil
 from typing import Any
 
 import pytest
 
-from stages.core.lines.readers import focused, linked, listed, named, relevance, superset, voted
+from stages.cli import REGISTRY
+from stages.core import readers
+from stages.core.readers import PLAIN, listed, named, reader_of, relevance
+from stages.core.readers.link import linked
+from stages.core.readers.prune import superset
+from stages.core.readers.refine import focused
+from stages.core.readers.vote import voted
 
+PLACES = readers.__path__
+TABLE: Any = {"name": "a", "describe_key": "a.csv", "columns": []}
 LINK: dict[str, Any] = {
     "tables": [
         {"name": "a", "score": 0.2, "keep": False},
@@ -58,3 +67,20 @@ def test_the_superset_is_what_prune_kept_fields_by_their_paths() -> None:
         "deleted": {"tables": [], "columns": {"x": ["d.f"]}},
     }
     assert superset(section) == {"x": frozenset({"c", "d.e"}), "bare": frozenset()}
+
+
+@pytest.mark.parametrize("name", sorted(module.name for module in pkgutil.iter_modules(PLACES)))
+def test_every_reader_reads_a_section_of_which_nothing_stands(name: str) -> None:
+    """Commands that only look at sections meet those written by hand, with half of the keys."""
+    reader = reader_of(name)
+    assert name in REGISTRY
+    assert reader is not PLAIN
+    assert isinstance(reader.summary({}), str)
+    assert "error" not in "".join(reader.diff({}, {}))
+    assert list(reader.names({})) == []
+    assert all(isinstance(line, str) for line in reader.why({}, TABLE))
+
+
+@pytest.mark.parametrize("name", ["__init__", "../link", "os", "summarize", "no such"])
+def test_a_section_without_a_module_has_the_plain_reader(name: str) -> None:
+    assert reader_of(name) is PLAIN

@@ -552,7 +552,7 @@ def test_cli_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_evaluate_reads_the_sections_of_linking() -> None:
-    from stages.core.evaluate.sections import kept
+    from stages.core.readers import kept
 
     found = kept("refine", Asked(chain.Script(first=CHOSEN), asked(SALES), SALES, guard=0).made)
     assert found.columns is not None

@@ -22,10 +22,10 @@ import numpy as np
 
 from stages.core.evaluate.gold import Gold
 from stages.core.evaluate.metrics import CatalogFacts, Measure, measure
-from stages.core.evaluate.sections import kept
 from stages.core.judge import judge
 from stages.core.judge.rank import set_model, trees
 from stages.core.judge.section import to_section
+from stages.core.readers import kept
 from tools.bench.data import Case, Data
 from tools.train.data import Rows, last_place, recall_at
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from stages.core.context.view import Page, TableView
 from stages.core.lang import Lang
-from stages.core.lines.readers import listed
+from stages.core.readers import listed
 from stages.core.records import Column, Field, Rows, Table
 from stages.core.text import cell, quoted, visible
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
 from stages.core.lang import Lang
-from stages.core.lines.readers import focused, relevance, shown_at, superset
 from stages.core.lines.sections import or_empty, section
+from stages.core.readers import relevance
+from stages.core.readers.collapse import shown_at
+from stages.core.readers.prune import superset
+from stages.core.readers.refine import focused
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
 
 Level: TypeAlias = Literal["full", "names", "line"]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.evaluate.gold import Gold
-from stages.core.evaluate.sections import KeptColumns
 from stages.core.names import Names
+from stages.core.readers import KeptColumns
 from stages.core.records import Column, Table
 
 TOKEN_RULE = (

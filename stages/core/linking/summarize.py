@@ -18,7 +18,6 @@ from stages.core.errors import ModelError
 from stages.core.excerpts import Excerpts
 from stages.core.judge.channels import OWN
 from stages.core.lang import Lang
-from stages.core.lines.readers import listed
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.judgment import Standing, judgment_for
@@ -26,6 +25,7 @@ from stages.core.linking.plan import phrases
 from stages.core.linking.prune.replies import ReplyReader
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
+from stages.core.readers import listed
 from stages.core.text import block, safe_lines, visible
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from stages.core import diagnostics
 from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
-from stages.core.lines.readers import conflicts
 from stages.core.lines.sections import Check, finalize, section, with_section
+from stages.core.readers import conflicts
 from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 

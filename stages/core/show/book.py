@@ -10,8 +10,8 @@ from stages.core import diagnostics
 from stages.core.errors import WinnowError
 from stages.core.lines import schema
 from stages.core.lines.lines import BadLine, CatalogLines, LineReader, TaskInput
-from stages.core.lines.readers import conflicts, pinned
 from stages.core.lines.sections import sound
+from stages.core.readers import conflicts, pinned
 
 
 @dataclass

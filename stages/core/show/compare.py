@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from stages.core.lines.lines import CatalogLines, TaskInput
+from stages.core.readers import reader_of
 from stages.core.show.book import LineFile, sections_of
 from stages.core.show.overview import brief
-from stages.core.show.why import WORDS
 from stages.core.text import visible
-
-if TYPE_CHECKING:
-    from stages.core.records import Collapse, Link, Vote
 
 LONGEST = 300
 
@@ -92,51 +88,7 @@ def _section(name: str, before: Mapping[str, object], after: Mapping[str, object
     old, new = brief(name, before), brief(name, after)
     if old != new:
         yield f"{old} -> {new}"
-    details = list(DETAILS.get(name, _keys)(before, after))
+    details = list(reader_of(name).diff(before, after))
     yield from details
     if old == new and not details:
         yield "differs"
-
-
-def _vote(before: Vote, after: Vote) -> Iterator[str]:
-    old, new = before.get("per_table", {}), after.get("per_table", {})
-    for table, kept in new.items():
-        if table in old and old[table] != kept:
-            was, now = (vote.get("vote_tally", {}).get(table) for vote in (before, after))
-            reason = after.get("reasons", {}).get(table, "")
-            yield f"{table}: {'kept' if kept else 'folded'} now, {was} -> {now}; {reason}"
-        elif before.get("reasons", {}).get(table) != after.get("reasons", {}).get(table):
-            yield f"{table}: another reason: {after.get('reasons', {}).get(table, '')}"
-
-
-def _link(before: Link, after: Link) -> Iterator[str]:
-    old = {table["name"]: table for table in before.get("tables", ())}
-    for table in after.get("tables", ()):
-        was = old.get(table["name"])
-        keep, score = (was["keep"], was["score"]) if was else (False, 0.0)
-        if keep != table["keep"]:
-            kept = "kept" if table["keep"] else "not kept"
-            yield f"{table['name']}: {kept} now, score {score:.3f} -> {table['score']:.3f}"
-
-
-def _collapse(before: Collapse, after: Collapse) -> Iterator[str]:
-    old = {name: level for level in WORDS for name in before.get("shown", {}).get(level, ())}
-    for key, words in WORDS.items():
-        for name in after.get("shown", {}).get(key, ()):
-            was = old.get(name)
-            if was != key:
-                yield f"{name}: {words}, was {WORDS[was] if was else 'not there'}"
-
-
-def _keys(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
-    keys = [
-        key for key in {**before, **after} if key != "meta" and before.get(key) != after.get(key)
-    ]
-    yield f"differs in {', '.join(keys)}"
-
-
-DETAILS: Mapping[str, Callable[..., Iterator[str]]] = {
-    "vote": _vote,
-    "link": _link,
-    "collapse": _collapse,
-}

@@ -15,13 +15,13 @@ from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
-from stages.core.lines.readers import listed
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, ReplyReader, Said
 from stages.core.linking.prune.tally import Voted
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
+from stages.core.readers import listed
 
 if TYPE_CHECKING:
     from stages.core.model import Model, Reply, Request

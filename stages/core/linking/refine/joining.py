@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stages.core.lang import Lang
-from stages.core.lines.readers import listed
 from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
 from stages.core.linking.refine.choice import ColumnChoice, Picked
 from stages.core.names import fold
+from stages.core.readers import listed
 from stages.core.text import quoted
 
 if TYPE_CHECKING:
