@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -228,7 +228,7 @@ def _named(log: Path) -> set[str]:
         raise DataError("no file that --log wrote", place=str(log)) from None
 
 
-def _print(parts: Any, path: str | None) -> None:
+def _print(parts: Iterable[str | bytes], path: str | None) -> None:
     """Write text or bytes to stdout or a file, piece by piece."""
     from stages.core.lines.io import output
 

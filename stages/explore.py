@@ -15,7 +15,7 @@ and look for the values that the question names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -24,7 +24,7 @@ from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
-from stages.core.records import Explore, Table, Task
+from stages.core.records import Explore, Meta, Table, TableJudgment, Task
 from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def explore(
     told = _told(progress, len(kept))
     if database is not None:
         database.expect(list(kept))
-    meta = {"from": _sources(task), "lang": tongue}
+    meta: Meta = {"from": _sources(task), "lang": tongue}
     if model is None:
         return _section(observer.judgments(told), [], meta)
     from stages.core.linking.explore.conversation import ExploreOptions, prompt_hash
@@ -94,7 +94,7 @@ async def explore(
     found = await work.all(_in_order(kept, tables))
     notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
-    return _section(made, notes, meta | _asked(terms) | {"prompt": prompt_hash(tongue)})
+    return _section(made, notes, {**meta, **_asked(terms), "prompt": prompt_hash(tongue)})
 
 
 def _question(task: Task) -> str:
@@ -105,7 +105,7 @@ def _question(task: Task) -> str:
     return question
 
 
-def _asked(terms: ExploreOptions) -> dict[str, Any]:
+def _asked(terms: ExploreOptions) -> Meta:
     """``meta.options``: what shapes the answer and is not at its default."""
     options = {"rounds": (terms.rounds, ROUNDS), "max_tokens": (terms.max_tokens, MAX_TOKENS)}
     given = {name: value for name, (value, default) in options.items() if value != default}
@@ -142,9 +142,7 @@ def _told(progress: Progress | None, total: int) -> Callable[[int], object]:
     return told
 
 
-def _section(
-    judgments: Mapping[str, Mapping[str, Any]], notes: Sequence[str], meta: Mapping[str, Any]
-) -> Explore:
+def _section(judgments: Mapping[str, TableJudgment], notes: Sequence[str], meta: Meta) -> Explore:
     """The section; its error tells how many tables could not be explored, and the first why."""
     failed = [name for name, judgment in judgments.items() if judgment.get("error")]
     error = ""

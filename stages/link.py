@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -192,7 +192,7 @@ def _counts(made: Link) -> tuple[int, ...]:
     return tables, made["n_tables"], columns, made["n_columns"]
 
 
-class _File(click.ParamType[Any]):
+class _File(click.ParamType[object]):
     """A file that is read while the command line is; what is wrong in it is a usage error."""
 
     name = "file"

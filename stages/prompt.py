@@ -10,7 +10,7 @@ question and hint. Every piece of data stands between boundaries that it cannot 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 import orjson
@@ -66,7 +66,7 @@ def prompt(
     )
     values = _values(task, tables, str(described.get("text", "")))
     evidence = user.render(**values, scaffold=scaffolded if scaffold is None else scaffold)
-    sizes = _sizes(rules, values["knowledge"], evidence)
+    sizes = _sizes(rules, str(values["knowledge"]), evidence)
     made = _section(rules, evidence, sizes)
     made["meta"] = {"lang": speech, "prompt": combined_hash(system, user)}
     return made
@@ -109,7 +109,7 @@ def _language(lang: str, meta: Meta, task: Task) -> Lang:
     return choose(str(meta.get("lang", lang)) if lang == "auto" else lang, task.get("question", ""))
 
 
-def _values(task: Task, tables: Sequence[Table], context: str) -> dict[str, Any]:
+def _values(task: Task, tables: Sequence[Table], context: str) -> dict[str, str | bool]:
     """What the user message is filled with: neutralised, in blocks, empty where there is none.
 
     Knowledge that the description already holds is not repeated.

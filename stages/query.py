@@ -26,7 +26,7 @@ statement is told on stderr.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from itertools import count
@@ -38,7 +38,7 @@ import click
 from stages.core import diagnostics
 from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
-from stages.core.params import FiniteFloatRange
+from stages.core.params import FiniteFloatRange, Options
 from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.limits import ALL, Answer, Limits
 
@@ -149,7 +149,11 @@ def _with_limits(command: click.Command) -> click.Command:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more.")
 def query(
-    source: tuple[str, ...], statement: str | None, quiet: bool, verbose: bool, **options: Any
+    source: tuple[str, ...],
+    statement: str | None,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,  # Any: see `Options`
 ) -> None:
     """Answer one statement."""
     diagnostics.begin("winnow query", quiet=quiet, verbose=verbose)
@@ -164,7 +168,7 @@ def query(
     _tell(answers)
 
 
-def _limits(options: Mapping[str, Any], terminal: bool) -> Limits:
+def _limits(options: Options, terminal: bool) -> Limits:
     """The limits that the options give; what a program reads is cut nowhere unless it is asked
     for."""
     given = {item.name: options.get(item.name) for item in fields(Limits)}
@@ -218,7 +222,7 @@ def _typed(asked_for: bool) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def _answers(place: str, sql: str, options: Mapping[str, Any], limits: Limits) -> list[Answer]:
+def _answers(place: str, sql: str, options: Options, limits: Limits) -> list[Answer]:
     from stages.core.line_files import Targets
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.source import open_source

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -83,7 +83,7 @@ async def refine(
     limit = None if safe else guard
     keys = Guard(relations, {item.name: item.columns for item in found}, limit, tongue)
     work = _RefineTask(task, tables, found, relations, keys, tongue, safe)
-    meta: dict[str, Any] = {"from": _sources(task, model), "lang": tongue}
+    meta: Meta = {"from": _sources(task, model), "lang": tongue}
     if model is None:
         return work.section(work.builtin(), meta)
     excerpts = Excerpts(knowledge_chars, video_chars)
@@ -186,7 +186,7 @@ def _sources(task: Task, model: Model | None) -> list[str]:
     return [*TASK_INPUTS, "tables", "prune", "summarize", "explore", *stand]
 
 
-def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> dict[str, Any]:
+def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> Meta:
     """What ``meta`` says of an answer by a model."""
     from stages.core.linking.refine.rounds import prompt_hash
 

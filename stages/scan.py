@@ -24,9 +24,11 @@ import orjson
 from stages.core import diagnostics
 from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
+from stages.core.jsontypes import JsonMapping
 from stages.core.line_files import Targets
 from stages.core.lines.io import STDIN, inputs, output
 from stages.core.lines.lines import Output, dump
+from stages.core.params import Options
 from stages.core.readers import listed
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: every warning.")
-def scan(**values: Any) -> None:
+def scan(**values: Any) -> None:  # Any: see `Options`
     """Write the lines of everything named, and end with the status of the worst of it."""
     diagnostics.begin("winnow scan", quiet=values["quiet"], verbose=values["verbose"])
     if values["schema"]:
@@ -159,7 +161,7 @@ def _schema() -> dict[str, object]:
     return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}
 
 
-def _request(values: Mapping[str, Any]) -> ScanRequest:
+def _request(values: Options) -> ScanRequest:
     from stages.core.catalog import ScanOptions
     from stages.core.catalog.schema_only.files import SchemaFolder
     from stages.core.catalog.stream import ScanRequest
@@ -192,7 +194,7 @@ def _request(values: Mapping[str, Any]) -> ScanRequest:
     )
 
 
-def _check(values: Mapping[str, Any]) -> None:
+def _check(values: Options) -> None:
     """Refuse options that contradict each other."""
     if values["questions"] and (values["question"] or values["task_id"] or values["evidence"]):
         raise UsageError(
@@ -212,11 +214,11 @@ def _check(values: Mapping[str, Any]) -> None:
         )
 
 
-def _reads_lines(values: Mapping[str, Any]) -> bool:
+def _reads_lines(values: Options) -> bool:
     return STDIN in values["paths"] or not (values["paths"] or values["catalog"])
 
 
-def _items(request: ScanRequest, values: Mapping[str, Any], stack: ExitStack) -> Iterator[Item]:
+def _items(request: ScanRequest, values: Options, stack: ExitStack) -> Iterator[Item]:
     from stages.core.catalog import stream as catalog_stream
     from stages.core.catalog import tasks
 
@@ -268,7 +270,7 @@ def _write(items: Iterator[Item], out: Output) -> None:
     )
 
 
-def _secrets(record: Mapping[str, Any]) -> list[str]:
+def _secrets(record: JsonMapping) -> list[str]:
     """Columns of a table line whose values are not shown for what their names say, or whose
     view passes such values on."""
     if record["kind"] != "table":
@@ -293,7 +295,7 @@ def _line(record: Mapping[str, object]) -> bytes:
         ) from None
 
 
-def _warn(record: Mapping[str, Any], told: set[str]) -> None:
+def _warn(record: JsonMapping, told: set[str]) -> None:
     """Say what was left out or looks odd about a catalog or a table.
 
     Args:

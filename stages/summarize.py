@@ -12,7 +12,7 @@ With --model builtin (the default) roles come from the keys and the words that m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -23,7 +23,7 @@ from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import grouped, narrowed
 from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
-from stages.core.records import Summarize, Table, Task
+from stages.core.records import Meta, Summarize, Table, Task
 from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def summarize(
     candidates = [narrowed(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
     used = [*TASK_INPUTS, "tables", "plan", "prune"]
     used += ["link"] if section(task, "link") is not None else []
-    meta: dict[str, Any] = {"from": used, "lang": tongue}
+    meta: Meta = {"from": used, "lang": tongue}
     if not candidates:
         return _section(Semantics("", {}, {}), [], "", {**meta, "skipped": "no table survives"})
     if model is None:
@@ -99,7 +99,7 @@ def _section(
     said: Semantics,
     candidates: Sequence[Table],
     error: str,
-    meta: Mapping[str, Any],
+    meta: Meta,
     notes: Sequence[str] = (),
 ) -> Summarize:
     """The section, its tables by name."""

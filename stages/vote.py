@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -40,7 +40,7 @@ from stages.core.linking.vote import (
     unvoted,
 )
 from stages.core.params import FiniteFloatRange
-from stages.core.records import Meta, Table, Task, Vote
+from stages.core.records import LinkTable, Meta, Table, Task, Vote
 from stages.core.runtime.stage import TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class VoteOptions:
     knowledge_chars: int
     video_chars: int
 
-    def differing(self) -> dict[str, Any]:
+    def differing(self) -> Meta:
         """``meta.options``: what shapes the answer and is not at its default."""
         return _differing(
             rounds=(self.rounds, ROUNDS),
@@ -136,11 +136,11 @@ class VoteAnswer:
 
     outcomes: Mapping[str, TableOutcome]
     rounds_ok: int
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Meta = field(default_factory=lambda: Meta())
     error: str = ""
 
 
-def _differing(**options: tuple[object, object]) -> dict[str, Any]:
+def _differing(**options: tuple[object, object]) -> Meta:
     """``options`` with what is not at its default, or nothing; (value, default) by name."""
     given = {name: value for name, (value, default) in options.items() if value != default}
     return {"options": given} if given else {}
@@ -156,7 +156,7 @@ async def _by_model(
     blocks = previews(voted, lang)
     if skipped := _fits(blocks, terms.skip_under):
         kept = unvoted(lang, _SKIPPED_REASON[lang])
-        meta = {"skipped": skipped, **terms.differing()}
+        meta: Meta = {"skipped": skipped, **terms.differing()}
         return VoteAnswer({table["name"]: kept for table in voted}, 0, meta)
     batches = _batches(paper, blocks, terms.max_tokens)
     if batches:
@@ -187,7 +187,7 @@ async def _asked(
         names = [voted[place]["name"] for place in batch]
         cleaned = [clean(reply, frozenset(names)) for reply in answered.replies]
         outcomes |= {name: decide(cleaned, name, paper.lang) for name in names}
-    meta = {**terms.differing(), "prompt": paper.prompt_hash}
+    meta: Meta = {**terms.differing(), "prompt": paper.prompt_hash}
     rounds_ok = min(len(answered.replies) for answered in polls)
     return VoteAnswer(outcomes, rounds_ok, meta, _error(polls, terms.rounds))
 
@@ -245,7 +245,7 @@ def _fits(blocks: Sequence[str], skip_under: int) -> str:
 
 def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> VoteAnswer:
     """The one round of the built-in judge, by the ``link`` section where it stands."""
-    from stages.core.judge import judge, reason
+    from stages.core.judge import RankedTable, judge, reason
 
     link = section(task, "link")
     if link is None:
@@ -259,24 +259,22 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
     outcomes = {}
     for name in (table["name"] for table in candidates(tables)):
         # A link section leaves out the tables it found nothing about; the judge none.
-        found = ranked.get(name) or _ranked({"name": name, "keep": link is None})
+        found = ranked.get(name) or RankedTable(name, 0.0, link is None)
         outcomes[name] = TableOutcome(
             found.keep, "1/1" if found.keep else "0/1", reason(found, lang)
         )
     return VoteAnswer(outcomes, 1, meta)
 
 
-def _ranked(listed: Mapping[str, Any]) -> RankedTable:
-    """A table of a ``link`` section as the judge ranks it; without evidence, not kept."""
+def _ranked(listed: LinkTable) -> RankedTable:
+    """A table of a ``link`` section as the judge ranks it."""
     from stages.core.judge import Evidence, RankedTable
 
     evidence = tuple(
         Evidence(item["type"], tuple(item["words"]), item["weight"], item.get("note", ""))
-        for item in listed.get("evidence", ())
+        for item in listed["evidence"]
     )
-    return RankedTable(
-        listed["name"], listed.get("score", 0.0), listed.get("keep", False), evidence
-    )
+    return RankedTable(listed["name"], listed["score"], listed["keep"], evidence)
 
 
 def _counts(made: Vote) -> tuple[int, int]:

@@ -124,12 +124,32 @@ def test_tests_import_helpers_and_no_other_test(path):
             assert own, f"line {node.lineno} imports {name}: move what is shared to tests/helpers"
 
 
-MOST_ANY = 263
-"""Uses of `Any` in stages/: JSON of any shape, and objects of sqlglot, litellm, duckdb and servers."""
+MOST_ANY = 30
+"""Uses of `Any` in stages/: objects of sqlglot, litellm and duckdb, and the aliases that explain it."""
+MOST_ALIASES = 200
+"""Uses of those aliases: JSON before it has been checked, options of click, drivers of servers."""
 
 
-def test_any_is_the_exception():
-    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "stages").rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == "Any"]
-    assert len(uses) <= MOST_ANY, "name the record, or say object where nothing is asked of it"
+def test_any_is_the_exception_and_has_a_reason():
+    """A reason stands as ``# Any: why`` on the line or above it, or is the text of an alias."""
+    bare, uses, through, aliases = (
+        [],
+        0,
+        0,
+        {"JsonValue", "JsonObject", "JsonMapping", "Options", "Connection"},
+    )
+    for path in (ROOT / "stages").rglob("*.py"):
+        text = path.read_text("utf-8")
+        lines = text.splitlines()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Name) and node.id in aliases:
+                through += 1
+            elif isinstance(node, ast.Name) and node.id == "Any":
+                uses += 1
+                near = lines[max(0, node.lineno - 3) : node.lineno]
+                alias = ": TypeAlias = " in near[-1] and lines[node.lineno].startswith('"""')
+                if not alias and not any("# Any" in line for line in near):
+                    bare.append(f"{path.name}:{node.lineno}")
+    assert not bare, "name the record, say object where nothing is asked of it, or say why"
+    assert uses <= MOST_ANY
+    assert through <= MOST_ALIASES

@@ -8,8 +8,7 @@ alias, by describe key, and by the part after the last dot where only one table 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from stages.core.records import Table
 from stages.core.text import composed
@@ -65,8 +64,7 @@ def _own(table: Table) -> Sequence[str]:
 
 
 def _aliases(table: Table) -> Sequence[str]:
-    source: Mapping[str, Any] = table.get("source", {"kind": ""})
-    inner = source.get("table")
+    inner = table["source"].get("table") if "source" in table else None
     return (*table.get("aliases", []), table["describe_key"], *([inner] if inner else []))
 
 

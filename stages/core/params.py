@@ -1,18 +1,25 @@
-"""Numbers on the command line."""
+"""Numbers on the command line, and the options of a command together."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import click
+
+Options: TypeAlias = Mapping[str, Any]
+"""Options by name, as click hands them over: each of the type that its declaration converts to."""
 
 
 class FiniteFloatRange(click.FloatRange):
     """A range of numbers. What is no number compares with nothing, so it would pass any range."""
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # Any: click hands over what was typed, or a default of any type
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """The number.
 

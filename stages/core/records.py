@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, NotRequired, TypedDict
+    from typing import Literal, NotRequired, TypedDict
+
+    from stages.core.jsontypes import JsonObject, JsonValue
 
 __all__ = [
     "Catalog",
@@ -109,7 +111,7 @@ if TYPE_CHECKING:
             "tokens_out": NotRequired[int],
             "usd": NotRequired[float | None],
             "skipped": NotRequired[str],
-            "options": NotRequired[dict[str, Any]],
+            "options": NotRequired[JsonObject],
         },
     )
 
@@ -319,14 +321,14 @@ if TYPE_CHECKING:
         """RefineRound"""
 
         added: dict[str, list[str]]
-        queries: list[dict[str, Any]]
+        queries: list[JsonObject]
         status: Literal["confirmed", "open", "converged", "failed", "skipped"]
 
     class RefinePath(TypedDict):
         """RefinePath"""
 
         tables: list[str]
-        joins: list[dict[str, Any]]
+        joins: list[JsonObject]
         declined: NotRequired[str]
 
     class Refine(TypedDict):
@@ -348,9 +350,9 @@ if TYPE_CHECKING:
         type: NotRequired[str | None]
         nl_name: NotRequired[str | None]
         description: NotRequired[str | None]
-        samples: NotRequired[list[Any] | None]
+        samples: NotRequired[list[JsonValue] | None]
         nullable: NotRequired[bool | None]
-        fields: NotRequired[list[Any] | None]
+        fields: NotRequired[list[JsonValue] | None]
 
     class SchemaForeignKey(TypedDict):
         """SchemaForeignKey"""
@@ -396,7 +398,7 @@ if TYPE_CHECKING:
         table: NotRequired[str]
         bytes: NotRequired[int]
         view: NotRequired[bool]
-        reader: NotRequired[dict[str, Any]]
+        reader: NotRequired[JsonObject]
 
     class Rows(TypedDict):
         """Rows"""

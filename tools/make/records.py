@@ -25,7 +25,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, NotRequired, TypedDict
+    from typing import Literal, NotRequired, TypedDict
+
+    from stages.core.jsontypes import JsonObject, JsonValue
 
 __all__ = [
 {names}
@@ -65,10 +67,10 @@ class Writer:
         if isinstance(kind, list):
             return " | ".join(self.type_of({**node, "type": k}, base) for k in kind)
         if kind == "array":
-            return f"list[{self.type_of(node['items'], base) if 'items' in node else 'Any'}]"
+            return f"list[{self.type_of(node['items'], base) if 'items' in node else 'JsonValue'}]"
         if kind == "object":
             return self.object_type(node, base)
-        return PLAIN.get(kind, "Any")
+        return PLAIN.get(kind, "JsonValue")
 
     def object_type(self, node: dict[str, Any], base: dict[str, Any]) -> str:
         """A TypedDict's name where the object has a title, else a dict."""
@@ -76,7 +78,7 @@ class Writer:
             self.add(node, base)
             return str(node["title"])
         more = node.get("additionalProperties")
-        return f"dict[str, {self.type_of(more, base) if isinstance(more, dict) else 'Any'}]"
+        return f"dict[str, {self.type_of(more, base)}]" if isinstance(more, dict) else "JsonObject"
 
     def resolve(self, ref: str, base: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The node a reference points at, and its document."""

@@ -12,13 +12,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import orjson
 
 from stages.core.catalog.hiding import Hidden, hidden_columns
 from stages.core.catalog.naming import Origin, aliases, canonical_names, lookup
 from stages.core.catalog.source_table import ScanOptions, SourceTable
+from stages.core.jsontypes import JsonMapping, JsonObject
 from stages.core.names import fold
 from stages.core.records import Catalog, Column, ForeignKey, Source, Table, Task
 from stages.core.text import shorten
@@ -107,7 +108,7 @@ class Unnamed:
     raw: SourceTable
     bytes: int | None = None
     prepared: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: JsonMapping = field(default_factory=dict)
 
 
 def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
@@ -182,7 +183,7 @@ def _source(item: Unnamed) -> Source:
 
 def _column(column: Column, hidden: Hidden, options: ScanOptions) -> Column:
     """The column with its examples cut, or with none where its values are hidden."""
-    record: dict[str, Any] = dict(column)
+    record: JsonObject = dict(column)
     bare = not options.values or column["name"] in hidden.whole | hidden.values
     if column["name"] in hidden.whole:
         record["hidden"] = True
@@ -194,7 +195,7 @@ def _column(column: Column, hidden: Hidden, options: ScanOptions) -> Column:
     return cast("Column", record)
 
 
-def _examples(record: dict[str, Any], bare: bool, options: ScanOptions) -> None:
+def _examples(record: JsonObject, bare: bool, options: ScanOptions) -> None:
     values = record.pop("examples", None)
     if values and options.examples and not bare:
         distinct = dict.fromkeys(shorten(_clean(value), options.cell) for value in values)

@@ -25,8 +25,9 @@ disagrees.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Column, ForeignKey, Rows
 
 Checked = Literal["full", "sample", "declared", "none"]
@@ -111,7 +112,7 @@ class SourceTable:
     view: bool = False
     query: str = ""
     query_dialect: str = ""
-    reader: dict[str, Any] = field(default_factory=dict)
+    reader: JsonObject = field(default_factory=dict)
     comment: str = ""
     prepared: bool = False
     skipped: str = ""

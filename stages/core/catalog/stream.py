@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, TypeAlias, cast
 
 from stages.core.catalog import scan_files, scan_root
 from stages.core.catalog.build import ScanResult
@@ -19,6 +19,7 @@ from stages.core.catalog.servers.address import is_server, masked
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
+from stages.core.jsontypes import JsonMapping
 from stages.core.line_files import Targets
 from stages.core.lines.lines import Line, own, parse
 from stages.core.records import Task
@@ -72,7 +73,7 @@ class Note:
     text: str
 
 
-Item: TypeAlias = Mapping[str, Any] | bytes | WinnowError | Note
+Item: TypeAlias = JsonMapping | bytes | WinnowError | Note
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,7 @@ class Directory:
         """Make a scanned catalog known by its name."""
         self.scanned.setdefault(result.catalog["name"], Known.of(result))
 
-    def find(self, question: Mapping[str, Any]) -> tuple[Known, ScanResult | None]:
+    def find(self, question: JsonMapping) -> tuple[Known, ScanResult | None]:
         """The catalog of a question, with its lines where it comes up for the first time.
 
         Raises:

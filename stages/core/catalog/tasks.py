@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import orjson
 
@@ -19,6 +19,7 @@ from stages.core.catalog import video
 from stages.core.catalog.discover import inside
 from stages.core.catalog.documents import read_text
 from stages.core.errors import DataError, LineError, os_words
+from stages.core.jsontypes import JsonObject, JsonValue
 from stages.core.lines import schema
 from stages.core.lines.lines import split
 from stages.core.records import Task
@@ -125,7 +126,7 @@ def task_of(place: TaskRoot, texts: dict[str, str]) -> Task | None:
     return _task(place.name, place.record, texts)
 
 
-def questions(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | LineError]:
+def questions(stream: IO[bytes], name: str) -> Iterator[JsonObject | LineError]:
     """Each question of a file, or the error that stands in its place.
 
     The file is JSON lines, or one array of questions (schemas/question.schema.json), also in
@@ -206,7 +207,7 @@ def _elements(value: object, place: str, name: str) -> Iterator[tuple[object, st
         yield value, place
 
 
-def _question(value: object, number: int) -> Any:
+def _question(value: object, number: int) -> JsonValue:
     """The question under the keys of the schema."""
     if not isinstance(value, dict):
         return value

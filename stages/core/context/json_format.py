@@ -7,13 +7,13 @@ harmless as the JSON itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import orjson
 
 from stages.core.context import values
 from stages.core.context.values import folded, given_up
 from stages.core.context.view import Page, TableView
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Column, Document, Field, Table
 from stages.core.text import cell, safe_lines, visible
 
@@ -100,9 +100,9 @@ def _short(column: Column, bare: bool) -> str:
     return name if bare else f"{name} {values.kind(column)}"
 
 
-def _column(view: TableView, column: Column) -> dict[str, Any]:
+def _column(view: TableView, column: Column) -> JsonObject:
     """One column in full."""
-    found: dict[str, Any] = {"name": values.bare(column["name"]), "type": values.kind(column)}
+    found: JsonObject = {"name": values.bare(column["name"]), "type": values.kind(column)}
     if column.get("nullable") is not None:
         found["nullable"] = column.get("nullable")
     example = values.first(view, column)
@@ -117,7 +117,7 @@ def _column(view: TableView, column: Column) -> dict[str, Any]:
     return found
 
 
-def _field(view: TableView, inner: Field) -> dict[str, Any]:
+def _field(view: TableView, inner: Field) -> JsonObject:
     found = {"name": values.bare(inner["name"]), "type": values.kind(inner)}
     if view.examples and inner.get("examples"):
         found["example"] = cell(inner["examples"][0])
@@ -128,8 +128,8 @@ def _field(view: TableView, inner: Field) -> dict[str, Any]:
     return found
 
 
-def _keys(record: Table) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _keys(record: Table) -> JsonObject:
+    found: JsonObject = {}
     if record.get("primary_key"):
         found["primary_key"] = [values.bare(name) for name in record["primary_key"]]
     if record.get("foreign_keys"):

@@ -15,15 +15,16 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
 
+from stages.core.jsontypes import JsonObject
 from stages.core.judge.index.index import Index, build
 from stages.core.judge.index.keys import KeyGraph, graph_of
 from stages.core.judge.index.postings import Distances, Postings
-from stages.core.judge.judgment import Edge
+from stages.core.judge.judgment import Edge, How
 from stages.core.judge.match.expand import Vocabulary, vocabulary
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def path_of(folder: Path, key: str) -> Path:
 
 def save(index: Index, path: Path) -> None:
     """Write an index, whole or not at all; a folder that cannot be written is no error."""
-    arrays: dict[str, Any] = {name: getattr(index, name) for name in _ARRAYS}
+    arrays: JsonObject = {name: getattr(index, name) for name in _ARRAYS}
     for name in _LISTS:
         for field, lists in getattr(index, name).items():
             arrays[f"{name}/{field}/start"], arrays[f"{name}/{field}/doc"] = lists.start, lists.doc
@@ -114,7 +115,7 @@ def load(path: Path) -> Index | None:
     return found
 
 
-def _index(held: dict[str, Any]) -> Index:
+def _index(held: JsonObject) -> Index:
     """Put the parts together."""
     texts = orjson.loads(held["texts"].tobytes())
     lists: dict[str, dict[str, Postings]] = {name: {} for name in _LISTS}
@@ -147,7 +148,7 @@ def _index(held: dict[str, Any]) -> Index:
     )
 
 
-def _keys(edges: list[Any]) -> KeyGraph:
+def _keys(edges: list[tuple[str, list[str], str, list[str], How]]) -> KeyGraph:
     """The key graph from its edges."""
     return graph_of(
         [

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
 
 from stages.core.errors import LineError
+from stages.core.jsontypes import JsonMapping
 from stages.core.lines import schema
 
 CLOSED = ("pin", "shown")
@@ -28,7 +28,7 @@ NEAR = 0.8
 SHORTEST = 4
 """Letters from which the beginning of a key is taken for the key."""
 
-Shape = Mapping[str, Any]
+Shape = JsonMapping
 """Known keys of an object to the shape of the value: of its items for a list, empty for a text."""
 
 
@@ -46,7 +46,7 @@ def tell(record: Mapping[str, object], kind: str, place: str) -> None:
         diagnostics.warn(LineError(what, place=place, hint=hint))
 
 
-def strange_keys(record: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str]]:
+def strange_keys(record: JsonMapping, kind: str) -> Iterator[tuple[str, str]]:
     """The path of each key of a line that no stage reads, and what to do about it.
 
     Args:
@@ -132,7 +132,7 @@ def _shape(name: str) -> Shape:
     return _of(document, document)
 
 
-def _of(node: Mapping[str, Any], document: Mapping[str, Any]) -> Shape:
+def _of(node: JsonMapping, document: JsonMapping) -> Shape:
     """The shape that a schema gives; what it does not settle has none."""
     ref = node.get("$ref", "")
     if ref.startswith(schema.PREFIX):

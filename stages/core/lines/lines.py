@@ -13,12 +13,13 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import orjson
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, LineError, WinnowError
+from stages.core.jsontypes import JsonObject
 from stages.core.line_files import raw_lines
 from stages.core.lines import edits, schema
 from stages.core.records import Catalog, Table, Task
@@ -49,7 +50,7 @@ class Line:
     """One line as read: its bytes, its record, and where it stood."""
 
     raw: bytes
-    record: dict[str, Any]
+    record: JsonObject
     place: str
 
     @property

@@ -6,14 +6,14 @@ pick the error that explains most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
 from stages.core.errors import LineError
+from stages.core.jsontypes import JsonMapping, JsonObject
 from stages.core.signals import held
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def sections() -> tuple[str, ...]:
 
 
 @cache
-def load(name: str) -> dict[str, Any]:
+def load(name: str) -> JsonObject:
     """The schema document called ``name`` (``vote``, ``table``…), as it is written."""
-    return cast("dict[str, Any]", orjson.loads((folder() / f"{name}.schema.json").read_bytes()))
+    return cast("JsonObject", orjson.loads((folder() / f"{name}.schema.json").read_bytes()))
 
 
 def bundled(name: str) -> dict[str, object]:
     """The schema with the documents that it refers to inlined, fit to stand alone."""
-    return cast("dict[str, Any]", _inline(load(name)))
+    return cast("JsonObject", _inline(load(name)))
 
 
 def _inline(node: object) -> object:
@@ -72,7 +72,7 @@ def _inline(node: object) -> object:
     return {key: _inline(value) for key, value in node.items()}
 
 
-def lenient(document: Mapping[str, Any]) -> dict[str, Any]:
+def lenient(document: JsonMapping) -> JsonObject:
     """The schema of a section on reading: unknown keys pass, and ``meta`` may be anything.
 
     So a section written by hand, or by a later version, is still read.

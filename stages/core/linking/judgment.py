@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stages.core.judge.judgment import Evidence, RankedColumn, RankedTable
 from stages.core.lines.sections import section
-from stages.core.records import Table, Task
+from stages.core.records import LinkColumn, LinkTable, Table, Task
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def _standing(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) ->
     return Standing({table.name: table for table in tables}, by_table)
 
 
-def _evidence(item: Mapping[str, Any]) -> tuple[Evidence, ...]:
+def _evidence(item: LinkTable | LinkColumn) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(found["type"], tuple(found["words"]), found["weight"], found.get("note", ""))
         for found in item["evidence"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import prompts
+from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.linking.brief import VotePrompt, split, vote_prompt
 from stages.core.linking.render import preview
@@ -185,7 +186,7 @@ def _narrow(table: Table, ranks: Mapping[str, int], n: int) -> Table:
     return {**table, "columns": columns, "sample": sample}
 
 
-def parse_choice(reply: Mapping[str, Any], batch: ChoiceBatch, tables: Sequence[Table]) -> Choice:
+def parse_choice(reply: JsonMapping, batch: ChoiceBatch, tables: Sequence[Table]) -> Choice:
     """What a reply chose, its names resolved without regard to case, quotes and schema.
 
     Args:

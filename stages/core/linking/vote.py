@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from stages.core.errors import ModelError, NotCached, NotSent, Unreachable
+from stages.core.jsontypes import JsonMapping, JsonValue
 from stages.core.lang import Lang
 from stages.core.model.request import ask_together
 from stages.core.records import Table, Vote
@@ -80,7 +81,7 @@ Round: TypeAlias = Mapping[str, Verdict]
 """The verdicts of one round by canonical name; a table that is missing is an abstention."""
 
 
-def clean(reply: Mapping[str, Any], valid: Collection[str]) -> dict[str, Verdict]:
+def clean(reply: JsonMapping, valid: Collection[str]) -> dict[str, Verdict]:
     """The verdicts of one reply that count (first seed, 4.3).
 
     Names that are not exactly a candidate's canonical name are ignored; of several verdicts
@@ -196,7 +197,7 @@ class Rounds:
             all rounds came through.
     """
 
-    replies: tuple[Any, ...]
+    replies: tuple[JsonValue, ...]
     batches: int
     error: str = ""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from stages.core.errors import ModelError
+from stages.core.jsontypes import JsonObject
 from stages.core.model.request import Reply, Request
 from stages.core.model.usage import Caller, Usage
 
@@ -100,6 +100,6 @@ class TaskModel:
         """Requests that were not."""
         return self.usage.failed
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> JsonObject:
         """For a section's ``meta``: the model, calls, tokens and cost, the same on a replay."""
         return {"model": self.name, **self.usage.meta()}

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
 from stages.core.errors import DataError, UsageError, os_words
+from stages.core.jsontypes import JsonMapping
 from stages.core.model.request import Reply, key_of
 from stages.core.paths import is_export
 
@@ -54,8 +55,8 @@ class CacheEntry:
 
     key: str
     created: float
-    request: Mapping[str, Any]
-    reply: Mapping[str, Any]
+    request: JsonMapping
+    reply: JsonMapping
 
     def exported(self) -> bytes:
         """One line for an exported file, under the key that it has without a URL."""
@@ -90,7 +91,7 @@ def _packed(reply: Reply) -> dict[str, object]:
     return {name: getattr(reply, name) for name in names}
 
 
-def _unpacked(reply: Mapping[str, Any]) -> Reply | None:
+def _unpacked(reply: JsonMapping) -> Reply | None:
     try:
         return Reply(cached=True, **reply)
     except TypeError:  # written by another version, or by hand

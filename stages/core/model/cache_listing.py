@@ -6,10 +6,10 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import orjson
 
+from stages.core.jsontypes import JsonMapping
 from stages.core.model.cache import PREFIX, CacheEntry
 from stages.core.model.usage import Usage
 from stages.core.text import safe_lines, visible
@@ -110,7 +110,7 @@ def _sum(usage: Usage) -> str:
     return f"{counts}, {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out, {cost}"
 
 
-def _settings(request: Mapping[str, Any]) -> str:
+def _settings(request: JsonMapping) -> str:
     named = {name: request[name] for name in ("model", "temperature", "max_tokens", "sample")}
     pairs = {**named, **request["options"]}.items()
     return visible(" ".join(f"{key}={_json(value)}" for key, value in pairs if value is not None))

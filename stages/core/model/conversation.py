@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from stages.core.errors import ModelError, ReplyCut, ReplyFiltered, ReplyInvalid
+from stages.core.jsontypes import JsonObject, JsonValue
 from stages.core.model import structured
 from stages.core.model.capabilities import FEWEST_FORMS, CallForm, Capabilities
 from stages.core.model.options import ModelOptions
@@ -19,11 +20,11 @@ GROW = 4
 """How many times more room a reply gets that was cut."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 
-Read: TypeAlias = tuple[Sent, Any, structured.Unreadable | None]
+Read: TypeAlias = tuple[Sent, JsonValue, structured.Unreadable | None]
 """An answer, what it holds, and why it cannot be read; None where it can."""
 
 
-def read(answer: ModelAnswer, request: Request) -> Any:
+def read(answer: ModelAnswer, request: Request) -> JsonValue:
     """What an answer holds, wherever it stands: in calls of tools, the text, the thought.
 
     A thought counts where the text has no value at all, and was not cut.
@@ -202,7 +203,7 @@ class Conversation:
 
     def _call(
         self, form: CallForm, said: list[dict[str, str]] | None, limit: Mapping[str, int]
-    ) -> tuple[list[dict[str, str]], dict[str, Any], dict[str, Any]]:
+    ) -> tuple[list[dict[str, str]], JsonObject, JsonObject]:
         """Messages, settings, and parameters that hold the reply to its schema."""
         mode: Mode = form.mode if self.request.schema is not None else "text"
         messages = structured.messages(self.request, mode) if said is None else said

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from stages.core.errors import NotSent
+from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
 from stages.core.model.base import BaseClient
 from stages.core.model.cache import Cache, Exported, ReplyStore, open_store
 from stages.core.model.options import ModelOptions
@@ -25,9 +25,7 @@ DEEPEST = 40
 """Levels; a schema that refers to itself has no end."""
 
 
-def placeholder(
-    schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, level: int = 0
-) -> Any:
+def placeholder(schema: JsonMapping, root: JsonMapping | None = None, level: int = 0) -> JsonValue:
     """The smallest value that fits the common keywords of ``schema``.
 
     It knows types, properties, items, lengths, enum, const, anyOf and local references; a
@@ -51,7 +49,7 @@ def placeholder(
     return _of_type(schema, root, level)
 
 
-def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], level: int) -> Any:
+def _of_type(schema: JsonMapping, root: JsonMapping, level: int) -> JsonValue:
     kind = schema.get("type", "object")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":
@@ -66,7 +64,7 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], level: int) -> 
         before = [placeholder(part, root, level + 1) for part in schema.get("prefixItems", ())]
         more = max(0, int(schema.get("minItems", 0)) - len(before))
         return before + [placeholder(schema.get("items", {}), root, level + 1) for _ in range(more)]
-    plain: dict[str, Any] = {
+    plain: JsonObject = {
         "boolean": True,
         "null": None,
         "string": "x" * int(schema.get("minLength", 1)),
@@ -74,9 +72,9 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], level: int) -> 
     return plain.get(kind, schema.get("minimum", 0))
 
 
-def _target(root: Mapping[str, object], ref: str) -> Mapping[str, Any]:
+def _target(root: Mapping[str, object], ref: str) -> JsonMapping:
     """What a local reference (``#/$defs/name``) points at."""
-    found: Any = root
+    found: JsonValue = root
     for step in ref.removeprefix("#").strip("/").split("/"):
         found = found.get(step, {}) if step else found
     return found if isinstance(found, Mapping) else {}

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
 import orjson
 
 from stages.core.errors import UsageError
-from stages.core.params import FiniteFloatRange
+from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
+from stages.core.params import FiniteFloatRange, Options
 from stages.core.paths import reply_cache
 from stages.core.text import visible
 
@@ -106,7 +106,7 @@ class ModelOptions:
     base_url: str | None = None
     concurrency: int = CONCURRENCY
     temperature: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonMapping = field(default_factory=dict)
     cache: Path | None = None
     offline: bool = False
     retries: int = RETRIES
@@ -115,9 +115,9 @@ class ModelOptions:
     timeout: float = TIMEOUT
     log: Path | None = None
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> JsonObject:
         """The further parameters that may be kept and shown."""
-        found: dict[str, Any] = without_secrets(self.options)
+        found: JsonObject = without_secrets(self.options)
         return found
 
 
@@ -130,7 +130,7 @@ def secret(name: str) -> bool:
     return bool(SECRET.search(HUMP.sub("_", name)))
 
 
-def without_secrets(value: object) -> Any:
+def without_secrets(value: object) -> JsonValue:
     """The value without what stands under such names, at any depth.
 
     >>> without_secrets({"top_p": 1, "extra_body": {"api_key": "k", "seed": 1}})
@@ -163,7 +163,7 @@ def parse_options(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def model_options(values: Mapping[str, Any]) -> ModelOptions:
+def model_options(values: Options) -> ModelOptions:
     """The settings from the values of `MODEL_OPTIONS`.
 
     Raises:

@@ -9,12 +9,13 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
 from stages.core.errors import ModelError
+from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from stages.core.model.options import ModelOptions
@@ -84,7 +85,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def said(message: Mapping[str, Any]) -> dict[str, Any]:
+def said(message: JsonMapping) -> JsonObject:
     """What a message of the chat protocol says: `text`, `calls` and `thought` of an `Answer`.
 
     Raises:
@@ -251,7 +252,7 @@ class Request:
     """
 
     messages: tuple[Mapping[str, str], ...]
-    schema: Mapping[str, Any] | None = None
+    schema: JsonMapping | None = None
     name: str = "reply"
     temperature: float | None = None
     sample: int = 0
@@ -273,7 +274,7 @@ class Reply:
             the same number when it comes from the cache.
     """
 
-    data: Any
+    data: JsonValue
     text: str
     tokens_in: int
     tokens_out: int
@@ -312,7 +313,7 @@ def wire_settings(request: Request, options: ModelOptions) -> dict[str, object]:
     }
 
 
-def whole(request: Request, options: ModelOptions) -> dict[str, Any]:
+def whole(request: Request, options: ModelOptions) -> JsonObject:
     """The request as the cache keeps it: no key, no header, no URL, no limit of time."""
     return {
         **wire_settings(request, options),

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import orjson
 
 from stages.core.errors import WinnowError
+from stages.core.jsontypes import JsonMapping, JsonValue
 from stages.core.model.request import Mode, Request
 
 LONGEST_PROBLEM = 400
@@ -182,7 +182,7 @@ def without_thoughts(text: str) -> str:
     return THOUGHT_START.sub("", kept + text[ended:]).strip()
 
 
-def value(text: str, problem: Callable[[object], str], shape: Shape | None = None) -> Any:
+def value(text: str, problem: Callable[[object], str], shape: Shape | None = None) -> JsonValue:
     """The one value in ``text`` that has no problem.
 
     Args:
@@ -203,7 +203,7 @@ def value(text: str, problem: Callable[[object], str], shape: Shape | None = Non
     spans = _spans(said)
     for candidates in (_strict(said, spans), _loose(spans)):
         values = list(candidates)
-        fitting: list[Any] = []
+        fitting: list[JsonValue] = []
         for candidate in values:
             wrong = _too_deep(candidate) or problem(candidate)
             first_problem = first_problem or wrong
@@ -480,7 +480,7 @@ ARGUMENTS = ("arguments", "parameters", "args", "input")
 DEEPEST, MOST = 6, 400
 """Levels down which an answer is looked for in its wrapping, and values looked at."""
 
-Schema = Mapping[str, Any]
+Schema = JsonMapping
 Known = Callable[[str], bool]
 """Whether a name is one that the model was shown."""
 
@@ -499,7 +499,7 @@ def decoded(value: object) -> object:
     return value
 
 
-def called(value: Any) -> Any:
+def called(value: JsonValue) -> JsonValue:
     """What a call of a tool is called with; None where the value is no call.
 
     >>> called({"name": "f", "arguments": '{"a": 1}'}), called({"name": "f"})
@@ -514,12 +514,12 @@ def called(value: Any) -> Any:
     return next((decoded(value[key]) for key in ARGUMENTS if value.get(key)), None)
 
 
-def levels(value: object) -> Iterator[list[Any]]:
+def levels(value: object) -> Iterator[list[JsonValue]]:
     """The value, then what stands in it, level by level: an answer may be wrapped."""
     level, seen = [decoded(value)], 0
     for _ in range(DEEPEST):
         yield level
-        inner: list[Any] = []
+        inner: list[JsonValue] = []
         for one in level:
             parts = (
                 one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ()
@@ -547,7 +547,7 @@ class Shape:
         """The value in the form of the schema, as far as it can be brought there."""
         return self._fit(value, self.schema)
 
-    def item(self, value: object) -> Any:
+    def item(self, value: object) -> JsonValue:
         """A single entry of the one list that the reply consists of, in its form; None where the
         reply is no such list or the value no entry."""
         key = self._list_of(self.schema)
@@ -682,7 +682,7 @@ def _renamed(value: Mapping[str, object], known: Schema) -> dict[str, object]:
     return {key: found[key] for key in known if key in found}
 
 
-def merged(parts: Sequence[Any], schema: Schema) -> Any:
+def merged(parts: Sequence[JsonValue], schema: Schema) -> JsonValue:
     """One reply of several that are its parts; None where they contradict each other.
 
     Lists are put one after the other, what is repeated stands where it stood last; of texts

@@ -11,11 +11,11 @@ import os
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from stages.core.errors import UsageError, os_words
+from stages.core.jsontypes import JsonObject
 from stages.core.model.request import Reply
 
 PRICE_LIST = "model_prices_and_context_window_backup.json"
@@ -60,13 +60,13 @@ def _same_provider(model: str, entry: dict[str, object]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _listed() -> dict[str, Any]:
+def _listed() -> JsonObject:
     """The list that the installed litellm ships; empty where there is none."""
     spec = importlib.util.find_spec("litellm")
     path = Path(spec.origin).parent / PRICE_LIST if spec and spec.origin else Path()
     if not path.is_file():
         return {}
-    found: dict[str, Any] = orjson.loads(path.read_bytes())
+    found: JsonObject = orjson.loads(path.read_bytes())
     return found
 
 
@@ -170,7 +170,7 @@ class Usage:
         self.cached += reply.cached
         self.costs.append(reply.usd)
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> JsonObject:
         """What goes into a section's ``meta``: nothing that a replay would not repeat."""
         return {
             "calls": self.calls,

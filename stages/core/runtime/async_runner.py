@@ -7,13 +7,13 @@ import io
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 
 from stages.core import diagnostics
 from stages.core.errors import NotCached, Unreachable
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput
 from stages.core.model import from_options
+from stages.core.params import Options
 from stages.core.runtime.runner import Plan, call, failed, finish, passed, prepared, totals
 
 LINES_READ_AHEAD = 64
@@ -143,7 +143,7 @@ PROGRESS_SECONDS = 0.2
 """Between two looks at how far a run is."""
 
 
-def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str, Any]) -> None:
+def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Options) -> None:
     """Work on all tasks with the model that the options name.
 
     With ``--dry-run`` and ``--dump-prompt`` the stage runs on stand-ins for replies, what it
@@ -153,8 +153,8 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Mapping[str,
     """
     plan.dry = common["dry_run"] or common["dump_prompt"]
     client = from_options(common, write=lambda text: out.write(text.encode()))
-    plan.client = cast("Any", client)
-    target = Output(cast("Any", io.BytesIO()), "nowhere") if plan.dry else out
+    plan.client = client
+    target = Output(io.BytesIO(), "nowhere") if plan.dry else out
     try:
         asyncio.run(_run(plan, items, target, ahead=max(common["concurrency"], 1)))
     finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, cast
+from typing import cast
 
 import click
 import orjson
@@ -17,6 +17,7 @@ from stages.core.errors import UsageError
 from stages.core.lines import schema
 from stages.core.lines.io import inputs, output
 from stages.core.lines.lines import LineReader, Output
+from stages.core.params import Options
 from stages.core.runtime.runner import Plan, run_now
 from stages.core.runtime.stage import Stage
 
@@ -103,7 +104,7 @@ def _model_options() -> list[click.Parameter]:
     return list(MODEL_OPTIONS)
 
 
-def run(stage: Stage, options: Mapping[str, Any], common: Mapping[str, Any]) -> None:
+def run(stage: Stage, options: Options, common: Options) -> None:
     """Run the stage as the options say.
 
     Raises:
@@ -180,7 +181,7 @@ def _data(plan: Plan, common: Mapping[str, object]) -> Iterator[None]:
         yield
 
 
-def _output(stage: Stage, common: Mapping[str, Any]) -> AbstractContextManager[Output]:
+def _output(stage: Stage, common: Options) -> AbstractContextManager[Output]:
     if stage.report:
         from stages.core.runtime.outputs import reporting
 
@@ -192,7 +193,7 @@ def _output(stage: Stage, common: Mapping[str, Any]) -> AbstractContextManager[O
     return output(common["output"])
 
 
-def _with_model(plan: Plan, common: Mapping[str, Any], out: Output) -> None:
+def _with_model(plan: Plan, common: Options, out: Output) -> None:
     """Run the stage with a model: on an event loop, or dry."""
     from stages.core.runtime.async_runner import ask_all
 

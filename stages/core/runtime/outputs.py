@@ -15,13 +15,15 @@ import orjson
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, LineError, UsageError
+from stages.core.jsontypes import JsonMapping
 from stages.core.lines.io import output, replacing
 from stages.core.lines.lines import Output, parse
 from stages.core.lines.sections import sound
+from stages.core.params import Options
 from stages.core.runtime.stage import Reported, Stage
 
 if TYPE_CHECKING:
-    from stages.core.records import Catalog, Table
+    from stages.core.records import Catalog, Table, Task
 
 
 class RecordingOutput(Output):
@@ -32,7 +34,7 @@ class RecordingOutput(Output):
         self._out = out
         self._catalogs: dict[str, Catalog] = {}
         self._tables: dict[str, dict[str, Table]] = {}
-        self._tasks: list[Any] = []
+        self._tasks: list[Task] = []
 
     def write(self, data: bytes) -> None:
         """Write one whole line."""
@@ -41,7 +43,7 @@ class RecordingOutput(Output):
             line = parse(data.rstrip(b"\n"), self.name)
         except LineError:  # it has been told, and is passed on as it was
             return
-        record: Any = line.record
+        record = cast("Any", line.record)  # Any: which record it is, its kind tells
         if line.kind == "catalog":
             self._catalogs[record["id"]] = record
         elif line.kind == "table":
@@ -64,7 +66,7 @@ class RecordingOutput(Output):
 
 @contextmanager
 def reporting(
-    stage: Stage, common: Mapping[str, Any], base: AbstractContextManager[Output]
+    stage: Stage, common: Options, base: AbstractContextManager[Output]
 ) -> Iterator[Output]:
     """The output, and at its good end the report where one is asked for; none of a dry run."""
     path = common.get(str(stage.report.option.name)) if stage.report else None
@@ -102,7 +104,7 @@ class TextSink(io.RawIOBase):
             self._take(record, self.stage.text)
         return len(raw)
 
-    def _take(self, task: Mapping[str, Any], text: Callable[[Any], str]) -> None:
+    def _take(self, task: JsonMapping, text: Callable[..., str]) -> None:
         """Keep the task's text, or why it has none; a failed stage has said so itself."""
         section, task_id, error = task.get(self.stage.name), task.get("task_id"), task.get("error")
         if isinstance(section, Mapping) and isinstance(task_id, str):

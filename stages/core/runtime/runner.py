@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from stages.core import diagnostics
 from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
+from stages.core.jsontypes import JsonObject
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
 from stages.core.lines.sections import Check, finalize, section, with_section
 from stages.core.readers import conflicts
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import Section, Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
-    from stages.core.model import Client, TaskModel
+    from stages.core.model import TaskModel
+    from stages.core.model.base import BaseClient
 
 SUMMARIES_SHOWN = 3
 SOLVER = "workdir/solver.py"
@@ -51,7 +53,7 @@ class Plan:
     failed_only: bool = False
     unnamed: bool = False
     stale_ok: bool = False
-    client: Client | None = None
+    client: BaseClient | None = None
     database: Callable[[TaskInput], object] | None = None
     dry: bool = False
     told: str = ""
@@ -156,9 +158,9 @@ def _not_by_another(plan: Plan, asked: TaskInput) -> None:
         )
 
 
-def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Any:
+def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Section | Awaitable[Section]:
     """What the stage's function returns: a section, or an awaitable of one."""
-    wanted: dict[str, Any] = {}
+    wanted: JsonObject = {}
     if "catalog" in plan.stage.wants:
         wanted["catalog"] = asked.shelf.catalog
     if "model" in plan.stage.wants:
@@ -280,14 +282,14 @@ def _one_now(plan: Plan, asked: TaskInput) -> bytes:
         return failed(asked, error)
 
 
-def at_once(found: Any) -> Mapping[str, Any]:
+def at_once(found: Section | Awaitable[Section]) -> Section:
     """The section; a coroutine is driven to its end, which needs no loop where no model is
     asked."""
     if isinstance(found, Mapping):
         return found
     try:
-        found.send(None)
+        found.__await__().send(None)
     except StopIteration as stop:
-        value: Mapping[str, Any] = stop.value
+        value: Section = stop.value
         return value
     raise RuntimeError("a stage waited for something although no model was given")

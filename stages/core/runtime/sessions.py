@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import diagnostics
 from stages.core.lines.lines import TaskInput
+from stages.core.params import Options
 
 if TYPE_CHECKING:
     from stages.core.sandbox.session import Data, SessionOptions
@@ -74,7 +75,7 @@ def live(common: Mapping[str, object]) -> Iterator[DataSessions]:
         opened.close()
 
 
-def _ways(common: Mapping[str, Any]) -> SessionOptions:
+def _ways(common: Options) -> SessionOptions:
     from stages.core.sandbox.engine.pool import size_for
     from stages.core.sandbox.limits import Limits
     from stages.core.sandbox.result_cache import ResultCache
@@ -92,7 +93,7 @@ def _ways(common: Mapping[str, Any]) -> SessionOptions:
     )
 
 
-def _folder(common: Mapping[str, Any]) -> Path | None:
+def _folder(common: Options) -> Path | None:
     """Where results are kept; None where they are not."""
     from stages.core.paths import result_cache
 

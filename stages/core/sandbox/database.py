@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 
@@ -433,7 +433,7 @@ class Database:
             return _first(tables(self.names), rows)
         if kind == "columns" and isinstance(about, dict):
             return _first(table_columns(about), rows)
-        query = tree if not kind else _selected(about)
+        query = _selected(about) if kind and about is not None else tree
         checked = gate.check(query, self.names, self.limits, notes)
         return self._run(checked, kind, rows)
 
@@ -463,7 +463,7 @@ class Database:
             return _first(table_columns(about), rows)
         if kind == "summary":
             raise SqlRefused("SUMMARIZE runs over files only", hint="ask for count, min and max")
-        query = tree if not kind else _selected(about)
+        query = _selected(about) if kind and about is not None else tree
         checked = server_gate.check(query, self.names, self.limits, notes, own)
         return self._run(checked, kind, rows, url)
 
@@ -508,7 +508,7 @@ class Database:
         return DuckEngine(store, self.names.tables, self.limits)
 
 
-def _selected(about: Any) -> exp.Expr:
+def _selected(about: Table | exp.Expr) -> exp.Expr:
     """The query that reads all of what DESCRIBE or SUMMARIZE is about."""
     from sqlglot import exp
 

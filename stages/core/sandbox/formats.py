@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -84,7 +84,7 @@ def _distinct(names: Sequence[str]) -> Iterator[str]:
         yield key
 
 
-def _json(cell: object) -> Any:
+def _json(cell: object) -> object:
     """A cell for orjson: exact numbers as they are written, what JSON has no number for as text."""
     if isinstance(cell, bool) or cell is None:
         return cell

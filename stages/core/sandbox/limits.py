@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import TypeAlias
 
 ALL = 2**31 - 2
 """Stands for no limit of rows or characters; servers take it for a whole number, and one more."""
@@ -46,6 +47,10 @@ class Limits:
     privileged: bool = False
 
 
+Cell: TypeAlias = bool | int | float | Decimal | str | None
+"""A value of an answer; all that is neither number nor truth value is text as DuckDB casts it."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """The rows of one statement.
@@ -61,6 +66,6 @@ class Answer:
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
-    rows: tuple[tuple[Any | None, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     truncated: bool = False
     repairs: tuple[str, ...] = ()

@@ -13,14 +13,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from stages.core.errors import UsageError
+from stages.core.jsontypes import JsonMapping
 from stages.core.records import Statement
 from stages.core.text import cell, visible
 
@@ -196,7 +197,7 @@ def packed(tried: QueryOutcome) -> dict[str, object]:
     return asdict(tried)
 
 
-def unpacked(kept: Mapping[str, Any]) -> QueryOutcome:
+def unpacked(kept: JsonMapping) -> QueryOutcome:
     """What `packed` packed.
 
     Raises:
@@ -305,7 +306,7 @@ class ResultCache:
                 self._db.close()
                 self._db = None
 
-    def _one(self, sql: str, values: list[Any]) -> str | None:
+    def _one(self, sql: str, values: Sequence[str | int | float]) -> str | None:
         """The first cell; None where there is no row, or the statement fails."""
         with self._lock:
             if self._db is None:

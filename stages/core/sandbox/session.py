@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
@@ -63,6 +63,9 @@ class SessionOptions:
     tables: Path | None = None
     limits: Limits | None = None
     progress: Callable[[str], None] | None = None
+
+
+Made = TypeVar("Made")
 
 
 class Data:
@@ -144,7 +147,7 @@ class Data:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.tried, sql, touches)
 
-    def each(self, work: Callable[[Table], object], tables: Sequence[Table]) -> list[Any]:
+    def each(self, work: Callable[[Table], Made], tables: Sequence[Table]) -> list[Made]:
         """``work`` on every table, side by side; results in the order of the tables."""
         return list(self._threads.map(work, tables))
 

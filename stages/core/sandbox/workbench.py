@@ -132,7 +132,7 @@ def save(result: object, path: Path) -> None:
     _say(f"saved {path}")
 
 
-def _columns_and_rows(result: object) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+def _columns_and_rows(result: object) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
     if hasattr(result, "fetchall") and hasattr(result, "columns"):
         return list(result.columns), _texts_of_zones(result).fetchall()
     if isinstance(result, list) and result and all(isinstance(row, dict) for row in result):
@@ -143,6 +143,7 @@ def _columns_and_rows(result: object) -> tuple[Sequence[str], Iterable[Sequence[
     raise TypeError("result is a relation, a frame, a list of dicts, or (columns, rows)")
 
 
+# Any: a relation of DuckDB or a frame of pandas, neither of which is imported here
 def _texts_of_zones(result: Any) -> Any:
     """The relation with times that have a zone as the texts that `winnow query` shows."""
     kinds = [str(kind) for kind in getattr(result, "types", [])]

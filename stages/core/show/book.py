@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from stages.core import diagnostics
 from stages.core.errors import WinnowError
+from stages.core.jsontypes import JsonObject
 from stages.core.lines import schema
 from stages.core.lines.lines import BadLine, CatalogLines, LineReader, TaskInput
 from stages.core.lines.sections import sound
@@ -56,7 +57,7 @@ def _sound(asked: TaskInput) -> TaskInput:
     task, errors = sound(asked.task, asked.line.place)
     for error in errors:
         diagnostics.error(error)
-    record = cast("dict[str, Any]", task)
+    record = cast("JsonObject", task)
     return replace(asked, line=replace(asked.line, record=record)) if errors else asked
 
 

@@ -115,8 +115,18 @@ def _column(
     return column
 
 
-def _fields(path: str, kind: Any, level: int) -> Iterator[Field]:
-    """The fields of a nested type by dotted path; arrays are walked through, maps are not."""
+def _fields(
+    path: str,
+    kind: Any,  # Any: what the children of a type are depends on its id
+    level: int,
+) -> Iterator[Field]:
+    """The fields of a nested type by dotted path; arrays are walked through, maps are not.
+
+    Args:
+        path: The path so far.
+        kind: DuckDB's type.
+        level: How deep it stands.
+    """
     while kind.id in ("list", "array"):
         kind = kind.children[0][1]
     if kind.id != "struct" or level > LEVELS:

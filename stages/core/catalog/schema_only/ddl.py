@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
@@ -32,6 +32,7 @@ from stages.core.catalog.schema_only.statements import (
 from stages.core.catalog.schema_only.types import duckdb_type
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import DataError, os_words
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Catalog, Column, ForeignKey, Skipped
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _part(raw: SourceTable, part: exp.Expr, schema: str, dialect: str) -> None:
             raw.reader.setdefault("unique", []).append(names[0])
 
 
-def _names(nodes: list[Any]) -> list[str]:
+def _names(nodes: Iterable[exp.Expr]) -> list[str]:
     return [node.name for node in nodes if node.name]
 
 
@@ -145,7 +146,7 @@ def _reference(reference: exp.Reference, columns: list[str], schema: str) -> For
 def _column(raw: SourceTable, node: exp.ColumnDef, schema: str, dialect: str) -> Column:
     kind = node.args.get("kind")
     declared = kind.sql(dialect=dialect) if isinstance(kind, exp.Expr) else ""
-    column: dict[str, Any] = {"name": node.name, "type": type_of(kind, declared, dialect)}
+    column: JsonObject = {"name": node.name, "type": type_of(kind, declared, dialect)}
     if declared:
         column["declared"] = declared
     for constraint in node.args.get("constraints") or ():
@@ -376,7 +377,8 @@ def _inherited(raw: SourceTable, clauses: Clauses, schema: str, tables: Tables) 
         if other is None or other is raw:
             continue
         for column in other.columns:
-            copy: Any = {name: value for name, value in column.items() if name != "key"}
+            copy = column.copy()
+            copy.pop("key", None)
             before.setdefault(column["name"].casefold(), copy)
         if path in clauses.copies and not raw.primary_key:
             raw.primary_key = list(other.primary_key)
@@ -423,7 +425,7 @@ def _spelt(path: tuple[str, ...], schema: str) -> str:
 def _column_of_clause(
     raw: SourceTable, part: ColumnPart, schema: str, dialects: list[str]
 ) -> Column:
-    column: dict[str, Any] = {"name": part.name, "type": _type(part.declared, dialects)}
+    column: JsonObject = {"name": part.name, "type": _type(part.declared, dialects)}
     if part.declared:
         column["declared"] = part.declared
     if part.nullable is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -14,6 +13,7 @@ from stages.core.catalog.naming import Origin
 from stages.core.catalog.schema_only.types import duckdb_type
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import DataError, LineError, SourceError, os_words
+from stages.core.jsontypes import JsonObject
 from stages.core.lines import schema
 from stages.core.records import Catalog, Column, ForeignKey
 
@@ -103,7 +103,7 @@ def is_ddl(file: str | Path) -> bool:
     return Path(file).suffix.lower() in DDL_SUFFIXES
 
 
-def catalog_of(record: dict[str, Any], name: str, options: ScanOptions) -> ScanResult:
+def catalog_of(record: JsonObject, name: str, options: ScanOptions) -> ScanResult:
     """Catalog and tables of one schema record that fits its schema.
 
     Args:
@@ -120,7 +120,7 @@ def catalog_of(record: dict[str, Any], name: str, options: ScanOptions) -> ScanR
     return ScanResult(with_id(catalog, tables), tables)
 
 
-def _unnamed(table: dict[str, Any], dialect: str) -> Unnamed:
+def _unnamed(table: JsonObject, dialect: str) -> Unnamed:
     primary = table.get("primary_key") or []
     foreign = [_foreign_key(key) for key in table.get("foreign_keys") or []]
     marks = {
@@ -144,7 +144,7 @@ def _words(record: dict[str, object], keys: tuple[str, ...]) -> dict[str, object
     return {key: record[key] for key in keys if record.get(key) not in (None, "")}
 
 
-def _foreign_key(key: dict[str, Any]) -> ForeignKey:
+def _foreign_key(key: JsonObject) -> ForeignKey:
     return {
         "columns": key["columns"],
         "ref_table": key["ref_table"],
@@ -152,9 +152,9 @@ def _foreign_key(key: dict[str, Any]) -> ForeignKey:
     }
 
 
-def _column(column: dict[str, Any], marks: dict[str, str], dialect: str) -> Column:
+def _column(column: JsonObject, marks: dict[str, str], dialect: str) -> Column:
     declared = column.get("type") or ""
-    record: dict[str, Any] = {"name": column["name"], "type": duckdb_type(declared, dialect)}
+    record: JsonObject = {"name": column["name"], "type": duckdb_type(declared, dialect)}
     if declared:
         record["declared"] = declared
     if column.get("nullable") is not None:

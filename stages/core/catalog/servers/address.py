@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stages.core.errors import SourceError, UsageError
 
@@ -132,7 +132,15 @@ def address(place: str) -> Address:
     return Address(kind, safe, url)
 
 
-def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Any:
+Connection: TypeAlias = Any
+"""A driver's connection: psycopg's or PyMySQL's. The module of a server knows which it is, and
+uses what that driver alone has; what they share is too little for a protocol."""
+
+Record: TypeAlias = tuple[Any, ...]
+"""A row of a server's own catalog; the query that asked for it says what stands in it."""
+
+
+def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Connection:
     """A new connection of the driver: psycopg's or PyMySQL's.
 
     Args:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from stages.core.catalog.servers.address import Record
 from stages.core.catalog.servers.inventory import (
     FORBIDDEN,
     LEFT_OUT,
@@ -23,8 +24,9 @@ from stages.core.records import Column
 
 if TYPE_CHECKING:
     import pymysql
+    from pymysql.cursors import Cursor
 
-    Connection = pymysql.Connection[Any]
+    Connection = pymysql.Connection[Cursor]
 
 BLOB_BYTES = 80
 OWN = ("mysql", "information_schema", "performance_schema", "sys")
@@ -162,13 +164,13 @@ def time_limit(version: str, seconds: float) -> str:
     return f"SET SESSION max_execution_time = {int(seconds * 1000)}, {endless}"
 
 
-def _first(con: Connection, sql: str) -> Sequence[Any]:
+def _first(con: Connection, sql: str) -> Record:
     with con.cursor() as cursor:
         cursor.execute(sql)
         return cursor.fetchone() or ()
 
 
-def _all(con: Connection, sql: str) -> Iterator[tuple[Any, ...]]:
+def _all(con: Connection, sql: str) -> Iterator[Record]:
     """Rows as they come in, none of them kept; texts that come as bytes are decoded."""
     from pymysql.cursors import SSCursor
 
@@ -238,7 +240,7 @@ def _cut(text: str, cell: int) -> str:
 
 
 def _keys(con: Connection, tables: dict[tuple[str, str], ServerTable], where: str) -> None:
-    keys: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
+    keys: dict[tuple[str, str, str], list[Record]] = {}
     for schema, table, name, *rest in _all(con, _KEYS.format(where=where)):
         if (schema, table) in tables:
             keys.setdefault((schema, table, name), []).append(tuple(rest))
@@ -246,7 +248,7 @@ def _keys(con: Connection, tables: dict[tuple[str, str], ServerTable], where: st
         _key(tables[schema, table], name, parts)
 
 
-def _key(seen: ServerTable, name: str, parts: list[tuple[Any, ...]]) -> None:
+def _key(seen: ServerTable, name: str, parts: list[Record]) -> None:
     """A primary key is called PRIMARY, a foreign key names a table, and the rest are unique."""
     words = [part[0] for part in parts]
     schema, table = parts[0][1], parts[0][2]

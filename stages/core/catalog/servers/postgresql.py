@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.duck.sql import quote
+from stages.core.catalog.servers.address import Record
 from stages.core.catalog.servers.inventory import (
     FORBIDDEN,
     LEFT_OUT,
@@ -25,7 +26,7 @@ from stages.core.records import Column
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection = psycopg.Connection[Record]
 
 BLOB_BYTES = 80
 SESSION = """
@@ -131,7 +132,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
     return found
 
 
-def _taken(found: Inventory, which: ServerOptions, row: tuple[Any, ...]) -> ServerTable | None:
+def _taken(found: Inventory, which: ServerOptions, row: Record) -> ServerTable | None:
     """The table, or None where it is left out, which is then listed with the reason."""
     schema, table, kind, part, readable = row
     path = f"{schema}.{table}"
@@ -248,7 +249,7 @@ def rows(con: Connection, seen: ServerTable, limit: int) -> list[Row]:
     return list(_shown(con.execute(sql.encode()), kinds))
 
 
-def _shown(found: Any, kinds: list[str]) -> Iterator[Row]:
+def _shown(found: Iterable[Record], kinds: list[str]) -> Iterator[Row]:
     for row in found:
         yield tuple(
             cell if cell is None else _cell(cell, kind)

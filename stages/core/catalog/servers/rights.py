@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+
+from stages.core.catalog.servers.address import Connection
 
 NAMED = 3
 """Places that are named, of all that a role can write to."""
@@ -74,7 +75,7 @@ _STRONG = frozenset(
 _STOCK = re.compile(r"`test(?:\\?_\\?%)?`\.\*")
 
 
-def beyond_reading(con: Any, kind: str) -> list[str]:
+def beyond_reading(con: Connection, kind: str) -> list[str]:
     """What the role of a connection can do that a reader cannot; empty for a reader.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.duck import rows as duck_rows
 from stages.core.catalog.duck.rows import Named, Row
@@ -104,7 +104,7 @@ def _optional(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, bool]:
     return found
 
 
-def _after(rows: list[tuple[Any, ...]], at: int) -> int:
+def _after(rows: list[tuple[str, str, int]], at: int) -> int:
     """Place of the next element of the schema tree that is not below this one."""
     left = 1
     while left and at < len(rows):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog import partitions
 from stages.core.catalog.bytes import cells, infer, sampling
@@ -18,6 +18,7 @@ from stages.core.catalog.duck.sql import quote, text
 from stages.core.catalog.partitions import PartFile
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Column, Rows, Table
 
 if TYPE_CHECKING:
@@ -184,13 +185,13 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
     """
     import duckdb
 
-    reader: dict[str, Any] = table.get("source", {}).get("reader", {})
+    reader: JsonObject = table.get("source", {}).get("reader", {})
     options = ScanOptions(header=reader.get("header"), examples=1)
     names = [column["name"] for column in table["columns"]]
     selects, made = [], []
     for at, part in enumerate(partitions.parts(path)):
         raw = _scan(part, options)
-        line: Any = {
+        line: Table = {
             **table,
             "columns": raw.columns,
             "source": {"kind": KIND, "reader": raw.reader},

@@ -96,7 +96,8 @@ class Index:
     kinds: Floats
     column_kinds: Ints
     is_key: NDArray[np.bool_]
-    memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    # Any: each name has values of its own type, which `remember` gives back
+    memory: dict[tuple[str, bytes], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def remember(self, name: str, tables: Ints, make: Callable[[], Made]) -> Made:
         """What ``make`` makes for a set of tables, made once while few sets are asked about."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Arrays of whole numbers and of reals; int32 and float32 where they are kept.
+# Any: the width of the numbers
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 

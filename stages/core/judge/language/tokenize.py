@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from stages.core.judge.language import chinese
 from stages.core.text import composed
@@ -121,11 +121,20 @@ STOP = frozenset((_DATA / "stop_en.txt").read_text(encoding="utf-8").split())
 STOP_ZH = frozenset((_DATA / "stop_zh.txt").read_text(encoding="utf-8").split())
 
 
+class Stemmer(Protocol):
+    """What is used of Snowball's stemmer, which comes without types."""
+
+    def stemWord(self, word: str) -> str:
+        """The stem."""
+        ...
+
+
 @lru_cache(maxsize=1)
-def _stemmer() -> Any:
+def _stemmer() -> Stemmer:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    found: Stemmer = snowballstemmer.stemmer("english")
+    return found
 
 
 def stem(word: str) -> str:

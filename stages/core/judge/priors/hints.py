@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.errors import DataError
+from stages.core.jsontypes import JsonObject
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
@@ -72,7 +73,7 @@ class Hints:
         return self.rules.apply(task.get("question", "")).within(names_of(tables))
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> JsonObject:
         """What differs from the defaults; files by their hashes."""
         given = {
             "recall": self.recall if self.recall != RECALL else None,

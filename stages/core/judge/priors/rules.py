@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from stages.core.errors import DataError, os_words
 from stages.core.judge.judgment import Evidence, Judgment, RankedColumn, RankedTable
@@ -161,7 +161,10 @@ def _touched(rule: Rule) -> list[str]:
     return [name for e in effects for name in (*e.tables, *(table for table, _ in e.columns))]
 
 
-def _once(items: Sequence[object]) -> tuple[Any, ...]:
+Part = TypeVar("Part")
+
+
+def _once(items: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(dict.fromkeys(items))
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
+from stages.core.jsontypes import JsonMapping, JsonValue
 from stages.core.lang import Lang
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS
@@ -186,7 +187,7 @@ PASSAGES = 6_000
 
 COMPLETE = "COMPLETE"
 
-ASKED: Mapping[str, Any] = {
+ASKED: JsonMapping = {
     "type": "object",
     "properties": {
         "queries": {"type": "array", "items": {"type": "string"}},
@@ -198,7 +199,7 @@ ASKED: Mapping[str, Any] = {
 """Schema of a round's reply. A round of two queries is no reason to ask again."""
 
 _QUERIES = {**ASKED["properties"]["queries"], "minItems": 1}
-FIRST_ASKED: Mapping[str, Any] = {
+FIRST_ASKED: JsonMapping = {
     **ASKED,
     "properties": {**ASKED["properties"], "queries": _QUERIES},
 }
@@ -300,7 +301,7 @@ class Exploration:
             if ended or not queries:
                 return
 
-    async def judged(self) -> Any:
+    async def judged(self) -> JsonValue:
         """The reply that is the judgment.
 
         Raises:
@@ -308,7 +309,7 @@ class Exploration:
         """
         return await self._ask(JUDGMENT, "table_judgment")
 
-    async def _ask(self, schema: Mapping[str, object], name: str) -> Any:
+    async def _ask(self, schema: Mapping[str, object], name: str) -> JsonValue:
         from stages.core.model import Request
 
         request = Request(tuple(self.messages), schema, name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from stages.core.jsontypes import JsonMapping
 from stages.core.names import fold
 from stages.core.records import JudgedColumn, Statement, Table, TableJudgment
 from stages.core.text import visible
@@ -69,7 +69,7 @@ def judgment(
     return made
 
 
-def parse_judgment(reply: Mapping[str, Any], table: Table, log: Sequence[Statement]) -> Judged:
+def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -> Judged:
     """The judgment of a reply; columns that the table has not are dropped, with a note.
 
     Args:

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from stages.core.jsontypes import JsonMapping
 from stages.core.linking.batches import Batch
 from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.render import NAME
@@ -84,7 +84,7 @@ class ReplyReader:
         """The tables that a name or a short id means, read generously."""
         return self._tables(said, generous=True, group=True)
 
-    def _read(self, reply: Mapping[str, Any], tables: str, columns: str, *, generous: bool) -> Said:
+    def _read(self, reply: JsonMapping, tables: str, columns: str, *, generous: bool) -> Said:
         whole: set[str] = set()
         units: set[ColumnRef] = set()
         unknown: list[str] = []

@@ -7,10 +7,11 @@ the sections themselves hold canonical names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
+from stages.core.jsontypes import JsonObject
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.refine.choice import within
 
@@ -30,7 +31,7 @@ def apex(tasks: Sequence[Reported]) -> bytes:
     return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _entry(one: Reported) -> dict[str, Any]:
+def _entry(one: Reported) -> JsonObject:
     names = original_names(one.tables)
     refined = or_empty(section(one.task, "refine")).get("refined_schema", {})
     judged = or_empty(section(one.task, "explore")).get("table_judgments", {})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stages.core.linking.column_refs import ColumnRef, column_of
-from stages.core.records import RefinedTable, Table
+from stages.core.records import RefinedColumn, RefinedTable, Table
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,16 @@ class Picked:
         by_name = {table["name"]: table for table in tables}
         return {name: {"relevant_columns": self._listed(by_name[name])} for name in self.tables}
 
-    def _listed(self, table: Table) -> list[Any]:
+    def _listed(self, table: Table) -> list[RefinedColumn]:
         found = self._found[table["name"]]
         return [_entry(name, found[name]) for name in ordered(table, found)]
 
 
-def _entry(name: str, pick: ColumnChoice) -> dict[str, str]:
-    seen = {"observations": pick.observations} if pick.observations else {}
-    return {"column_name": name, "relevance_reason": pick.reason, **seen}
+def _entry(name: str, pick: ColumnChoice) -> RefinedColumn:
+    made: RefinedColumn = {"column_name": name, "relevance_reason": pick.reason}
+    if pick.observations:
+        made["observations"] = pick.observations
+    return made
 
 
 def above(path: str) -> list[str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.linking.brief import brief
 from stages.core.linking.column_refs import ColumnRef
@@ -181,12 +182,12 @@ class Refiner:
             return [unit for reply in talk.replies for unit in self._read(reply)]
         return self._read(last)
 
-    def _tables(self, reply: Mapping[str, Any]) -> Iterator[str]:
+    def _tables(self, reply: JsonMapping) -> Iterator[str]:
         """The tables of the catalog that an answer names."""
         named = (self._resolver.table(entry["table"]) for entry in reply["refined_schema"])
         return (table for table in named if table is not None)
 
-    def _read(self, reply: Mapping[str, Any]) -> list[ColumnRef]:
+    def _read(self, reply: JsonMapping) -> list[ColumnRef]:
         """Choose what one answer names; names that mean nothing are taken note of."""
         added = []
         for entry in reply["refined_schema"]:
@@ -241,7 +242,7 @@ def _reason(said: str) -> str:
     return whole if len(whole) <= REASON else f"{whole[:REASON]}…(+{len(whole) - REASON})"
 
 
-def _declined(reply: Mapping[str, Any]) -> dict[str, str]:
+def _declined(reply: JsonMapping) -> dict[str, str]:
     """Reasons by the id of the path; a path declined without a reason is not."""
     found = {}
     for entry in reply.get("declined_paths", ()):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
+from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS, Brief
@@ -212,7 +213,7 @@ class RoundReply:
     """
 
     portion: Portion
-    replies: list[Mapping[str, Any]] = field(default_factory=list)
+    replies: list[JsonMapping] = field(default_factory=list)
     log: list[Statement] = field(default_factory=list)
     error: str = ""
 

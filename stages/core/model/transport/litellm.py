@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
+from stages.core.jsontypes import JsonObject, JsonValue
 from stages.core.model.options import ModelOptions, scrubbed
 from stages.core.model.request import Failure, Mode, ModelAnswer, plain_url, said
 from stages.core.model.sender import PASSING, retry_after
@@ -32,7 +33,7 @@ SPARE = 5.0
 
 
 @lru_cache(maxsize=1)
-def litellm() -> Any:
+def litellm() -> Any:  # Any: imported by name, so that no type checker loads it
     """The library: its price list local, its noise off stdout, no collector while it loads.
 
     The import takes two to four seconds; without the collector's passes over its half
@@ -43,7 +44,7 @@ def litellm() -> Any:
     gc.disable()
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            library: Any = importlib.import_module("litellm")
+            library: Any = importlib.import_module("litellm")  # Any: as above
     finally:
         if collecting:
             gc.enable()
@@ -143,13 +144,13 @@ class Litellm:
         except Exception as error:
             raise self._failure(error) from None
 
-    def _place(self) -> dict[str, Any]:
+    def _place(self) -> JsonObject:
         """Where the call goes, with a stand-in for the key that a server on loopback has no use
         for."""
         url = self._options.base_url
         if url is None:
             return {}
-        found: dict[str, Any] = {"api_base": url}
+        found: JsonObject = {"api_base": url}
         if urlsplit(url).hostname in LOOPBACK and "api_key" not in self._options.options:
             known = litellm().validate_environment(self._options.model)
             if not known.get("keys_in_environment"):
@@ -202,7 +203,7 @@ def _headers(error: Exception) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in (found or {}).items()}
 
 
-def _answer(response: Any) -> ModelAnswer:
+def _answer(response: JsonValue) -> ModelAnswer:
     choice = response.choices[0]
     usage = getattr(response, "usage", None)
     cost = response._hidden_params.get("response_cost")

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from stages.core.jsontypes import JsonMapping
 from stages.core.model.options import ModelOptions, scrubbed
 from stages.core.model.request import Failure, Mode, ModelAnswer, said
 from stages.core.model.sender import PASSING, retry_after
@@ -132,7 +133,11 @@ class Direct:
         passing = status in PASSING or (status == 200 and not error)
         raise self._failure(f"HTTP {status}: {what}", status=status, passing=passing, wait=wait)
 
-    def _failure(self, what: str, **facts: Any) -> Failure:
+    def _failure(
+        self,
+        what: str,
+        **facts: Any,  # Any: the keywords of `Failure`
+    ) -> Failure:
         return Failure(scrubbed(what, self._options.options), **facts)
 
     async def close(self) -> None:
@@ -162,7 +167,7 @@ def _streamed(raw: bytes) -> dict[str, object] | None:
     return None
 
 
-def _answer(body: Mapping[str, Any]) -> ModelAnswer:
+def _answer(body: JsonMapping) -> ModelAnswer:
     choice = body["choices"][0]
     usage = body.get("usage") or {}
     return ModelAnswer(

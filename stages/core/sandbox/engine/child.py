@@ -17,7 +17,9 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
+
+from stages.core.jsontypes import JsonMapping
 
 if TYPE_CHECKING:
     import duckdb
@@ -104,7 +106,7 @@ class _Walk:
     def __init__(self, allowed: Allowed) -> None:
         self.allowed = allowed
 
-    def node(self, node: Mapping[str, Any], ctes: frozenset[str]) -> None:
+    def node(self, node: JsonMapping, ctes: frozenset[str]) -> None:
         """A query node: its WITH in order, then all else."""
         if node.get("type") not in QUERY_NODES:
             raise Refused(f"{_words(node.get('type'))} inside a query")
@@ -148,7 +150,7 @@ class _Walk:
             self.function(node, self.allowed.scalar)
         self.parts(node, ctes)
 
-    def function(self, node: Mapping[str, Any], allowed: Collection[str]) -> None:
+    def function(self, node: JsonMapping, allowed: Collection[str]) -> None:
         """A call: by name, without a catalog or schema of its own."""
         name = str(node["function_name"]).casefold()
         arguments = node.get("arguments", node.get("children", []))
@@ -157,7 +159,7 @@ class _Walk:
         if name not in allowed or len(arguments) < FROZEN.get(name, 0):
             raise Refused(f"function {name}")
 
-    def source(self, node: Mapping[str, Any], kind: str, ctes: frozenset[str]) -> None:
+    def source(self, node: JsonMapping, kind: str, ctes: frozenset[str]) -> None:
         """What stands in FROM."""
         if kind not in SOURCES:
             raise Refused(f"{_words(kind)} in FROM")
@@ -249,7 +251,7 @@ def _take_stdout() -> IO[bytes]:
 class Server:
     """One locked connection."""
 
-    def __init__(self, request: Mapping[str, Any], answers: IO[bytes]) -> None:
+    def __init__(self, request: JsonMapping, answers: IO[bytes]) -> None:
         self.answers = answers
         self.allowed = Allowed.of(
             (name.casefold() for _, name, _ in request["files"]),
@@ -260,7 +262,7 @@ class Server:
         _give_up_the_system(int(request["memory"]) * 1024**2 + ROOM)
         self._say({"ready": True})
 
-    def serve(self, request: Mapping[str, Any]) -> None:
+    def serve(self, request: JsonMapping) -> None:
         """Do one request; an error is an answer too, and lack of memory ends the process."""
         seconds = float(request["seconds"])
         _allow_cpu(seconds)
@@ -286,7 +288,7 @@ class Server:
         found = self.con.execute(f"DESCRIBE {sql}").fetchall()
         self._say({"columns": [row[0] for row in found], "types": [row[1] for row in found]})
 
-    def _run(self, sql: str, request: Mapping[str, Any]) -> None:
+    def _run(self, sql: str, request: JsonMapping) -> None:
         cursor = self.con.execute(cut(sql, request["types"], int(request["cell"])))
         left, budget = int(request["rows"]), int(request["bytes"])
         while rows := cursor.fetchmany(min(BATCH, left + 1)):

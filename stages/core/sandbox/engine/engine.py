@@ -18,7 +18,7 @@ from stages.core.sandbox.engine.worker import Worker
 from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.gate.order import ordered
-from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.names import hidden
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class DuckEngine:
         return {name: path for name, path in found if path is not None}
 
 
-def _cells(row: list[object], types: list[str]) -> list[object]:
+def _cells(row: list[Cell], types: list[str]) -> list[Cell]:
     """Cells as they came through the pipe, decimals as decimals again."""
     return [
         Decimal(cell) if type_.startswith("DECIMAL") and isinstance(cell, str) else cell

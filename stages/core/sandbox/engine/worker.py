@@ -11,10 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from stages.core.errors import SqlError, SqlFailed, SqlLimit, SqlUnavailable
-from stages.core.sandbox.limits import GRACE, Limits
+from stages.core.jsontypes import JsonMapping
+from stages.core.sandbox.limits import GRACE, Cell, Limits
 
 START_SECONDS = 20.0
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from stages.core.sandbox.engine.child import main; main()"  # noqa: E501
@@ -92,7 +93,7 @@ class Worker:
 
     def run(
         self, sql: str, types: Sequence[str], rows: int, seconds: float
-    ) -> tuple[list[list[Any]], bool, bool]:
+    ) -> tuple[list[list[Cell]], bool, bool]:
         """Rows of a statement, whether there are more, and whether the size of the answer cut it.
 
         Raises:
@@ -110,8 +111,8 @@ class Worker:
             "cell": self.limits.cell,
             "bytes": self.limits.answer,
         }
-        found: list[list[Any]] = []
-        last: Mapping[str, Any] = {}
+        found: list[list[Cell]] = []
+        last: JsonMapping = {}
         for last in self._ask(request, seconds + GRACE):
             found += last.get("rows", [])
         return found, bool(last.get("more")), bool(last.get("bytes"))
@@ -131,10 +132,10 @@ class Worker:
                 with suppress(OSError):  # the pipe broke when the child ended
                     stream.close()
 
-    def _ask(self, request: Mapping[str, object], seconds: float) -> list[Mapping[str, Any]]:
+    def _ask(self, request: Mapping[str, object], seconds: float) -> list[JsonMapping]:
         """All answers to one request; the last one ends it."""
         deadline = time.monotonic() + seconds
-        answers: list[Mapping[str, Any]] = []
+        answers: list[JsonMapping] = []
         try:
             stdin = _stream(self._process.stdin)
             stdin.write(json.dumps(request).encode() + b"\n")

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
+from stages.core.jsontypes import JsonObject
 from stages.core.sandbox.forms import kinds
 from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.names import nearest, shown
@@ -87,7 +87,7 @@ class Forms:
 def forms(source: str) -> Forms:
     """The table of a dialect, from the file of its name beside this one."""
     text = resources.files("stages.core.sandbox.forms").joinpath(f"{source}.toml")
-    data: dict[str, Any] = tomllib.loads(text.read_text("utf-8"))
+    data: JsonObject = tomllib.loads(text.read_text("utf-8"))
     of = {name: kind for kind, names in data["kinds"].items() for name in names.split()}
     refused = {
         name: hint for names, hint in data.get("refused", {}).items() for name in names.split()

@@ -506,7 +506,7 @@ def _multiply(node: exp.Expr, scope: Scope) -> exp.Expr:
     return node
 
 
-Change = Callable[[Any, Scope], exp.Expr]
+Change = Callable[[Any, Scope], exp.Expr]  # Any: each takes the node of its own class
 _CHANGES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Change], ...] = (
     (exp.Extract, _extract),
     (exp.Trim, _trim),

@@ -30,6 +30,7 @@ def reader(source: str) -> type[Dialect]:
     Args:
         source: One of `core.sandbox.grammar.DIALECTS`.
     """
+    # Any: sqlglot makes the parser of a dialect at run time
     base: Any = Dialect.get_or_raise(source).__class__
     kept = _SYNTAX - _NO_SYNTAX.get(source, set())
     parsers = {name: read for name, read in base.Parser.FUNCTION_PARSERS.items() if name in kept}

@@ -171,9 +171,10 @@ def writer(dialect: str) -> str | type[Dialect]:
     """
     if dialect != "mysql":
         return dialect
+    # Any: sqlglot makes the parser and generator of a dialect at run time
     base: Any = Dialect.get_or_raise(dialect).__class__
 
-    def regexp(self: Any, node: exp.RegexpLike) -> str:
+    def regexp(self: Any, node: exp.RegexpLike) -> str:  # Any: the generator made below
         if node.args.get("flag"):
             return str(self.function_fallback_sql(node))
         return str(self.binary(node, "REGEXP"))

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from stages.core.catalog.servers.address import Address, connect
+from stages.core.catalog.servers.address import Address, Connection, connect
 from stages.core.catalog.servers.mysql import SESSION, time_limit
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
@@ -90,7 +90,7 @@ class MysqlEngine:
         """Close the connection."""
         self._session.drop()
 
-    def _begin(self, con: Any) -> None:
+    def _begin(self, con: Connection) -> None:
         con.decoders = {}
         with con.cursor() as cursor:
             cursor.execute("SELECT VERSION()")
@@ -118,7 +118,7 @@ def _bounds(limits: Limits) -> list[str]:
 _MARKED = ("VARCHAR bits", "VARCHAR shape", "VARCHAR time")
 
 
-def _described(con: Any, checked: Checked) -> tuple[list[str], list[str]]:
+def _described(con: Connection, checked: Checked) -> tuple[list[str], list[str]]:
     """Names and types from the head of an answer without rows."""
     query = checked.tree.copy()
     query.set("limit", exp.Limit(expression=exp.Literal.number(0)))
@@ -129,6 +129,7 @@ def _described(con: Any, checked: Checked) -> tuple[list[str], list[str]]:
         return [field.name for field in fields], [_type(field) for field in fields]
 
 
+# Any: the driver's packet, whose stubs name none of its fields
 def _type(field: Any) -> str:
     code = field.type_code
     if code in _TEXT_OR_BYTES:
@@ -168,6 +169,6 @@ def _text(value: object, cell: int) -> str | None:
         return blob_text(value)[: cell + 1]
 
 
-def _kill(where: Address, con: Any) -> None:
+def _kill(where: Address, con: Connection) -> None:
     with closing(connect(where, 5)) as other, other.cursor() as cursor:
         cursor.execute(f"KILL QUERY {int(con.thread_id())}")

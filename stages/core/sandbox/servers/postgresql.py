@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
-from stages.core.catalog.servers.address import Address
+from stages.core.catalog.servers.address import Address, Connection
 from stages.core.catalog.servers.postgresql import SESSION, duckdb_type
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
 from stages.core.sandbox.gate.gate import Checked
 from stages.core.sandbox.gate.normal import written
-from stages.core.sandbox.limits import Answer, Limits
+from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.servers.session import Session
 from stages.core.sandbox.servers.shape import batch, room, shaped, taken, wrapped
+
+if TYPE_CHECKING:
+    from psycopg import Column
 
 DIALECT = "postgres"
 _UNSORTED = frozenset(
@@ -106,7 +109,7 @@ class PostgresEngine:
         """Close the connection."""
         self._session.drop()
 
-    def _begin(self, con: Any) -> None:
+    def _begin(self, con: Connection) -> None:
         con.autocommit = True
         con.execute(SESSION.encode())
         con.execute(f"SET statement_timeout = {int(self.limits.seconds * 1000)}".encode())
@@ -138,7 +141,7 @@ path alone. One in which another role than a superuser has put functions or oper
 of them: they could take the place of those of ``pg_catalog``."""
 
 
-def _admit_extensions(con: Any) -> None:
+def _admit_extensions(con: Connection) -> None:
     """Let operators of extension types mean what they do in the database."""
     found = con.execute(_EXTENSIONS.encode()).fetchall()
     if found:
@@ -159,7 +162,7 @@ def _bounds(limits: Limits) -> list[str]:
     ]
 
 
-def _texts_only(con: Any) -> None:
+def _texts_only(con: Connection) -> None:
     """Let every type come as the text that the server writes."""
     from psycopg.types.string import TextLoader
 
@@ -168,7 +171,7 @@ def _texts_only(con: Any) -> None:
             con.adapters.register_loader(oid, TextLoader)
 
 
-def _described(con: Any, checked: Checked) -> tuple[list[str], list[str], list[int]]:
+def _described(con: Connection, checked: Checked) -> tuple[list[str], list[str], list[int]]:
     """Names, types and type numbers of the query's columns, from a cursor that is not read."""
     sql = written(checked.tree, DIALECT)
     with con.cursor("winnow_shape") as cursor:
@@ -178,7 +181,7 @@ def _described(con: Any, checked: Checked) -> tuple[list[str], list[str], list[i
     return [column.name for column in columns], [_type(con, column) for column in columns], codes
 
 
-def _type(con: Any, column: Any) -> str:
+def _type(con: Connection, column: Column) -> str:
     info = con.adapters.types.get(column.type_code)
     if info is None:
         return "VARCHAR"
@@ -203,16 +206,16 @@ def _cell(name: str, kind: str, cell: int) -> str:
     )
 
 
-def _bytes(row: tuple[Any, ...], types: Sequence[str], cell: int) -> tuple[Any, ...]:
+def _bytes(row: tuple[Cell, ...], types: Sequence[str], cell: int) -> tuple[Cell, ...]:
     if "BLOB" not in types:
         return row
     return tuple(
         blob_text(bytes.fromhex(value))[: cell + 1]
-        if kind == "BLOB" and value is not None
+        if kind == "BLOB" and isinstance(value, str)
         else value
         for value, kind in zip(row, types, strict=True)
     )
 
 
-def _kill(_where: Address, con: Any) -> None:
+def _kill(_where: Address, con: Connection) -> None:
     con.cancel_safe(timeout=5)

@@ -9,9 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any
 
-from stages.core.catalog.servers.address import Address, address, connect
+from stages.core.catalog.servers.address import Address, Connection, address, connect
 from stages.core.errors import (
     SourceError,
     SqlError,
@@ -70,11 +69,11 @@ class Session:
         self.where = address(url)
         self.limits = limits
         self._begin, self._kill = begin, kill
-        self._con: Any = None
+        self._con: Connection = None
         self._used = time.monotonic()
         self._stopped = False
 
-    def connection(self) -> Any:
+    def connection(self) -> Connection:
         """The open connection.
 
         Raises:
@@ -115,7 +114,7 @@ class Session:
                 con.close()
 
     @contextmanager
-    def watched(self) -> Iterator[Any]:
+    def watched(self) -> Iterator[Connection]:
         """The connection, with a client that kills what the server's own limit did not stop."""
         con = self.connection()
         if self._stopped:
@@ -180,7 +179,7 @@ class Session:
         return EngineError("failed", self.where.scrubbed(words))
 
 
-def _answers(con: Any) -> bool:
+def _answers(con: Connection) -> bool:
     """Whether the connection is still there."""
     try:
         if hasattr(con, "ping"):
@@ -202,7 +201,7 @@ def _lost(error: Exception, con: object) -> bool:
     return type(error).__name__ == "InterfaceError" or bool(_NUMBERS.intersection(error.args[:1]))
 
 
-def _cut(con: Any) -> None:
+def _cut(con: Connection) -> None:
     """End the connection under the thread that waits on it; the server stops when it can."""
     number = con.fileno() if hasattr(con, "fileno") else con._sock.fileno()
     with closing(socket.socket(fileno=os.dup(number))) as line:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from sqlglot import exp
 
@@ -16,7 +15,7 @@ from stages.core.records import Table
 from stages.core.sandbox.gate.gate import Checked
 from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.gate.order import plain
-from stages.core.sandbox.limits import Limits
+from stages.core.sandbox.limits import Cell, Limits
 
 WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UBIGINT", "UINTEGER", "USMALLINT", "UTINYINT")
 REAL = ("DOUBLE", "FLOAT")
@@ -39,7 +38,7 @@ def batch(limits: Limits, columns: int) -> int:
     return max(1, min(BATCH, limits.memory * 1024**2 // row))
 
 
-def cell(value: object, kind: str) -> Any:
+def cell(value: Cell, kind: str) -> Cell:
     """A cell that came as text, as the value of its type; what is no number stays text."""
     if value is None or not isinstance(value, str):
         return value
@@ -58,14 +57,14 @@ def cell(value: object, kind: str) -> Any:
 
 
 def taken(
-    found: Iterable[Sequence[object]], kinds: Sequence[str], rows: int, limits: Limits
-) -> tuple[list[tuple[Any, ...]], bool, bool]:
+    found: Iterable[Sequence[Cell]], kinds: Sequence[str], rows: int, limits: Limits
+) -> tuple[list[tuple[Cell, ...]], bool, bool]:
     """The rows that fit.
 
     Returns:
         The rows, whether there are more, and whether it was their size that ended them.
     """
-    out: list[tuple[Any, ...]] = []
+    out: list[tuple[Cell, ...]] = []
     size = 0
     for row in found:
         if len(out) == rows:

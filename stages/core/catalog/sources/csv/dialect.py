@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
+from stages.core.jsontypes import JsonObject
+
 NONE = "\x1f"
 """Stands for no delimiter: a file of one column."""
 DELIMITERS = ",\t;|^~\x01"
@@ -73,7 +75,7 @@ class Dialect:
 
     def sound(self, text: str) -> int:
         """Records up to the first whose quotation marks are not where they belong, or all."""
-        reader: Any = csv.reader(
+        reader = csv.reader(
             self._escaped(io.StringIO(text, newline=""))
             if self.escape
             else io.StringIO(text, newline=""),
@@ -104,6 +106,7 @@ class Dialect:
             again: The same lines once more, read where there is such a mark.
         """
         at = 0  # lines before the record
+        # Any: `reader` promises an iterator; where it is csv's own it counts lines
         reader: Any = self.reader(chain(lines, [_LAST]))
         for record in reader:
             if record == [_LAST]:
@@ -121,7 +124,7 @@ class Dialect:
         records = self.reader(chain(io.StringIO(text, newline=""), [_LAST]))
         return next(iter(deque(records, maxlen=1))) != [_LAST]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The dialect as JSON values, for a table line's reader."""
         return asdict(self)
 

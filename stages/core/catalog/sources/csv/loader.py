@@ -16,7 +16,7 @@ import csv
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.bytes import encoding as bytes_encoding
 from stages.core.catalog.bytes import sampling
@@ -24,6 +24,7 @@ from stages.core.catalog.duck.sql import Style, create, lasting, quote, text
 from stages.core.catalog.sources.csv.dialect import NULL, Dialect, with_nulls
 from stages.core.catalog.sources.csv.table import header_mark
 from stages.core.errors import SourceError
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Table
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
     """
     import duckdb
 
-    reader: dict[str, Any] = table.get("source", {}).get("reader", {})
+    reader: JsonObject = table.get("source", {}).get("reader", {})
     names = [column["name"] for column in table["columns"]]
     if not names or "delimiter" not in reader:
         raise SourceError(
@@ -106,7 +107,7 @@ def _check_header(path: Path, wide: int, reader: dict[str, object]) -> list[str]
     return []
 
 
-def _utf8(path: Path, copy: Path, reader: dict[str, Any]) -> Path:
+def _utf8(path: Path, copy: Path, reader: JsonObject) -> Path:
     """The file itself where it is UTF-8, else a copy that is.
 
     Raises:
@@ -122,7 +123,7 @@ def _utf8(path: Path, copy: Path, reader: dict[str, Any]) -> Path:
     return copy
 
 
-def count(path: Path, reader: dict[str, Any]) -> int:
+def count(path: Path, reader: JsonObject) -> int:
     """Rows of the whole file, read the same way as `load` does.
 
     Raises:
@@ -143,7 +144,7 @@ def count(path: Path, reader: dict[str, Any]) -> int:
     return sum(1 for _ in _records(path, reader))
 
 
-def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int = _LINE) -> str:
+def _relation(path: Path, names: list[str], reader: JsonObject, longest: int = _LINE) -> str:
     """``read_csv`` of all columns as text, with nothing left to find out; its buffers grow
     with the longest record."""
     longest = max(longest, _LINE)
@@ -158,7 +159,7 @@ def _relation(path: Path, names: list[str], reader: dict[str, Any], longest: int
     )
 
 
-def _records(path: Path, reader: dict[str, Any]) -> Iterator[list[str]]:
+def _records(path: Path, reader: JsonObject) -> Iterator[list[str]]:
     """Records of the table, without header, titles and blank lines.
 
     Raises:

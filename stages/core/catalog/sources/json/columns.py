@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.bytes import cells
 from stages.core.catalog.duck import sql
@@ -19,6 +19,7 @@ from stages.core.catalog.sources.json import types
 from stages.core.catalog.sources.json import types as json_types
 from stages.core.catalog.sources.json.shape import Row
 from stages.core.catalog.sources.json.stream import whole
+from stages.core.jsontypes import JsonValue
 from stages.core.records import Column, Field
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _answers(made: list[str], given: list[str], instead: list[str]) -> list[str]
     refuses one of them."""
     import duckdb
 
-    found: list[Any] = []
+    found: list[JsonValue] = []
     for at in range(0, len(made), _ONCE):
         statement = f"SELECT {', '.join(made[at : at + _ONCE])}"
         try:
@@ -99,7 +100,7 @@ class Columns:
     rows: Sequence[Row]
     keys: list[str]
     names: list[str]
-    values: list[list[Any]]
+    values: list[list[JsonValue]]
     types: list[str]
     deep: list[str]
 

@@ -15,7 +15,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.bytes import encoding, sampling
 from stages.core.catalog.duck.sql import create, lasting, quote, text, transformed
@@ -23,6 +23,7 @@ from stages.core.catalog.sources.json import shape as json_shape
 from stages.core.catalog.sources.json import types as json_types
 from stages.core.catalog.sources.json.stream import CutOff, NotJson, Stream, whole
 from stages.core.errors import SourceError
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Table
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
     """
     import duckdb
 
-    reader: dict[str, Any] = table.get("source", {}).get("reader", {})
+    reader: JsonObject = table.get("source", {}).get("reader", {})
     columns = [(column["name"], column["type"]) for column in table["columns"]]
     if not columns or "shape" not in reader:
         raise SourceError(
@@ -192,7 +193,7 @@ def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) 
         _create(con, clean, "lines", columns, target, longest)
 
 
-def count(path: Path, reader: dict[str, Any]) -> int:
+def count(path: Path, reader: JsonObject) -> int:
     """Rows of the whole file, read the same way as `load` does.
 
     Raises:
@@ -212,7 +213,7 @@ def count(path: Path, reader: dict[str, Any]) -> int:
     return sum(1 for _ in _rows(path, reader))
 
 
-def _plain(path: Path, copy: Path, reader: dict[str, Any]) -> Path | None:
+def _plain(path: Path, copy: Path, reader: JsonObject) -> Path | None:
     """A file of the table's records that DuckDB may take: the file itself, or a copy of what
     it needs in UTF-8; None where it has to be rewritten.
 
@@ -282,7 +283,7 @@ def _nested(kind: str) -> bool:
     return kind == "JSON" or kind.endswith("[]") or kind.startswith(("STRUCT", "MAP"))
 
 
-def _rows(path: Path, reader: dict[str, Any]) -> Iterator[json_shape.Row]:
+def _rows(path: Path, reader: JsonObject) -> Iterator[json_shape.Row]:
     """Rows up to the end of the file or to where it stops being JSON.
 
     Raises:
@@ -297,7 +298,7 @@ def _rows(path: Path, reader: dict[str, Any]) -> Iterator[json_shape.Row]:
         raise sampling.unreadable(path, error) from error
 
 
-def _rewrite(path: Path, clean: Path, names: list[str], reader: dict[str, Any]) -> int:
+def _rewrite(path: Path, clean: Path, names: list[str], reader: JsonObject) -> int:
     """The same rows as JSON lines with exactly these columns.
 
     Returns:

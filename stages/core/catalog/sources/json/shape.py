@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
 
 from stages.core.catalog import headers
 from stages.core.catalog.sources.csv.table import Grid
 from stages.core.catalog.sources.json.stream import NotJson, Stream, values
+from stages.core.jsontypes import JsonObject, JsonValue
 
 
-def rows(stream: Stream, reader: dict[str, Any]) -> Iterator[Row]:
+def rows(stream: Stream, reader: JsonObject) -> Iterator[Row]:
     """All rows of the table that a reader describes, one at a time where its shape allows.
 
     Raises:
@@ -60,7 +60,7 @@ def _rest(stream: Stream, paths: Sequence[Sequence[str]]) -> Row:
     return rest
 
 
-def _records(stream: Stream, reader: dict[str, Any]) -> Iterable[Any]:
+def _records(stream: Stream, reader: JsonObject) -> Iterable[JsonValue]:
     """The records of the shapes that can be streamed."""
     if reader["shape"] == "lines":
         return values(stream)
@@ -86,7 +86,7 @@ def name_in_tail(tail: str) -> str:
     return found[1] if found else ""
 
 
-def in_part(text: str, keys: set[str], lines: bool) -> list[Any]:
+def in_part(text: str, keys: set[str], lines: bool) -> list[JsonValue]:
     """Records of a sample from further on in a file: where one ends and the next begins,
     and what follows has at least half of its keys in common with the head's records.
 
@@ -101,7 +101,7 @@ def in_part(text: str, keys: set[str], lines: bool) -> list[Any]:
         pieces = iter([text[start.end() :] if lines else "[" + text[start.end() :]])
         stream = Stream(lambda pieces=pieces: next(pieces, ""))  # type: ignore[misc]
         stream.peek()
-        found: list[Any] = []
+        found: list[JsonValue] = []
         try:
             for record in values(stream) if lines else stream.elements():
                 if not isinstance(record, dict) or len(keys & set(record)) * 2 < len(
@@ -118,7 +118,7 @@ def in_part(text: str, keys: set[str], lines: bool) -> list[Any]:
 
 # Where the tables are in a JSON file.
 
-Row = dict[str, Any]
+Row = JsonObject
 _DESCRIBING = frozenset({"columns", "fields", "schema", "header", "headers"})
 BESIDE = "top"
 """Ends the name of the table of what lies beside the tables of a file."""
@@ -146,7 +146,7 @@ class Place:
 
     shape: str
     path: list[str] = field(default_factory=list)
-    records: list[Any] = field(default_factory=list)
+    records: list[JsonValue] = field(default_factory=list)
     name: str = ""
     inner: str | None = None
     names: list[str] = field(default_factory=list)
@@ -155,9 +155,9 @@ class Place:
     used: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def reader(self) -> dict[str, Any]:
+    def reader(self) -> JsonObject:
         """What `rows` needs to find the table again."""
-        made: dict[str, Any] = {"shape": self.shape}
+        made: JsonObject = {"shape": self.shape}
         given = {
             "path": self.path,
             "names": self.names,
@@ -186,7 +186,7 @@ class Place:
         return self
 
 
-def row(record: Any, names: list[str]) -> Row:
+def row(record: JsonValue, names: list[str]) -> Row:
     """A record as a row: arrays by position, anything else in the column ``value``."""
     if isinstance(record, dict):
         return record
@@ -219,7 +219,7 @@ def places(stream: Stream, *, lines: bool) -> list[Place]:
     return in_object(top, cut=stream.cut)
 
 
-def _until_cut(found: Iterator[object]) -> Iterator[Any]:
+def _until_cut(found: Iterator[object]) -> Iterator[JsonValue]:
     """Values up to one that is cut or broken."""
     from stages.core.catalog.sources.json.stream import CutOff
 
@@ -229,7 +229,7 @@ def _until_cut(found: Iterator[object]) -> Iterator[Any]:
         return
 
 
-def _header(records: list[list[Any]], width: int) -> Grid | None:
+def _header(records: list[list[JsonValue]], width: int) -> Grid | None:
     """The table under a first record that holds the names, as in a CSV file."""
     first = records[0]
     if len(records) < 2 or len(first) < width or not all(isinstance(x, str) for x in first):

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from stages.core.jsontypes import JsonValue
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 _LOOSE = re.compile(r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
@@ -104,7 +105,7 @@ class Stream:
             if not self._fill():
                 return ""
 
-    def value(self) -> Any:
+    def value(self) -> JsonValue:
         """The value at the cursor, which moves behind it.
 
         Raises:
@@ -208,7 +209,7 @@ class Stream:
             comma = False
             yield None
 
-    def partial(self, depth: int = 3) -> Any:
+    def partial(self, depth: int = 3) -> JsonValue:
         """The value at the cursor as far as the text goes; `cut` says whether it was all.
 
         Args:
@@ -217,7 +218,7 @@ class Stream:
         Raises:
             Broken: It is not JSON, and nothing stood before.
         """
-        made: Any = [] if self.peek() == "[" else {}
+        made: JsonValue = [] if self.peek() == "[" else {}
         try:
             if self.peek() == "[":
                 made.extend(self.elements())
@@ -252,7 +253,7 @@ def whole(text: str) -> str:
     return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
-def values(stream: Stream) -> Iterator[Any]:
+def values(stream: Stream) -> Iterator[JsonValue]:
     """Values that stand one after the other, as in JSON lines; a line that is not JSON is
     counted and left out.
 

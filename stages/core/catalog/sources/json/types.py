@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from stages.core.catalog.bytes import cells, infer
 from stages.core.catalog.sources.json.stream import whole
+from stages.core.jsontypes import JsonValue
 from stages.core.records import Field
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     _Children = list[tuple[str, duckdb.sqltypes.DuckDBPyType]]
 
-Structure: TypeAlias = Any
+Structure: TypeAlias = JsonValue
 _LONG_NUMBER = r"[:,\[-][0-9]{16,}[],}]"
 _VAGUE = '"JSON"'
 _EXACT_NUMBERS = 1 << 53
@@ -191,7 +192,7 @@ _EXACT = 1 << 53
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
 
 
-def column_type(values: Sequence[Any]) -> str:
+def column_type(values: Sequence[JsonValue]) -> str:
     """Type of the values of one column, nulls left out.
 
     Scalars of several kinds are VARCHAR; texts that are all days or moments get those types.
@@ -218,7 +219,7 @@ def _number(values: Iterable[object]) -> str:
     return "BIGINT" if size < 1 << 63 else "HUGEINT" if size < 1 << 127 else "VARCHAR"
 
 
-def nested_type(values: Iterable[Any], level: int = 0) -> str:
+def nested_type(values: Iterable[JsonValue], level: int = 0) -> str:
     """Type of values inside nested ones, as DuckDB would tell it: JSON where they differ."""
     given = [value for value in values if value is not None]
     kinds = {type(value) for value in given}

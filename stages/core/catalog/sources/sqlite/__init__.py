@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.documents import MARK_TABLE
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.file import Opened, Repaired, opened, quoted
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
+    Info,
     cell_text,
     complaint,
     decide,
@@ -26,6 +27,7 @@ from stages.core.catalog.sources.sqlite.relation import (
 )
 from stages.core.catalog.sources.sqlite.sample import Row, Sampler, SqliteEntry
 from stages.core.errors import SourceError
+from stages.core.jsontypes import JsonObject
 from stages.core.records import Column, ForeignKey, Table
 
 if TYPE_CHECKING:
@@ -170,7 +172,7 @@ def _unique(con: sqlite3.Connection, entry: SqliteEntry) -> set[str]:
 
 
 def _column(
-    info: Row, values: Row, raw: SourceTable, keys: dict[str, str], examples: int
+    info: Info, values: Row, raw: SourceTable, keys: dict[str, str], examples: int
 ) -> Column:
     """One column; what is odd about its values goes into the table's warnings."""
     _cid, name, declared, notnull, _default, pk, hidden = info
@@ -183,7 +185,7 @@ def _column(
         raw.warnings.append(warning)
     if Repaired in types:
         raw.warnings.append(f"column {name} holds text that is not UTF-8; read by a fallback")
-    column: dict[str, Any] = {"name": name, "type": kind}
+    column: JsonObject = {"name": name, "type": kind}
     if declared:
         column["declared"] = declared
     column["nullable"] = None if raw.view else not notnull and (not pk or "null" in kinds)

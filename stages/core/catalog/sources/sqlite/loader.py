@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stages.core.catalog.sources.sqlite.file import Opened, opened, quoted, text_of
 from stages.core.catalog.sources.sqlite.relation import (
@@ -132,10 +132,10 @@ def _column(
 
 def _storage(
     con: sqlite3.Connection, source: str, names: Sequence[str]
-) -> list[tuple[Any, Any, bool]]:
+) -> list[tuple[str | None, str | None, bool]]:
     """For each column the least and greatest storage class that is not null, and whether an
     integer is too large for a double."""
-    found: list[tuple[Any, Any, bool]] = []
+    found: list[tuple[str | None, str | None, bool]] = []
     for start in range(0, len(names), PER_QUERY):
         part = [quoted(column) for column in names[start : start + PER_QUERY]]
         kinds = ", ".join(

@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from stages.core.catalog.schema_only import clauses
 from stages.core.catalog.sources.sqlite.file import quoted, text_of
@@ -87,7 +87,7 @@ def widest(one: str, other: str) -> str:
 _NOT_PLAIN = re.compile(rb"[^\x20-\x7e]|[\\'\"]")
 
 
-def first_distinct(values: Iterable[object], kind: str, limit: int) -> list[str]:
+def first_distinct(values: Iterable[SqliteValue], kind: str, limit: int) -> list[str]:
     """The first distinct values that are not null, as text."""
     found: dict[str, None] = {}
     for value in values:
@@ -99,7 +99,11 @@ def first_distinct(values: Iterable[object], kind: str, limit: int) -> list[str]
     return list(found)
 
 
-def cell_text(value: Any, kind: str) -> str | None:
+SqliteValue: TypeAlias = int | float | str | bytes | None
+"""What a cell of a SQLite file can hold."""
+
+
+def cell_text(value: SqliteValue, kind: str) -> str | None:
     """A stored value as the text that DuckDB casts it to, once it is of type ``kind``."""
     if value is None:
         return None
@@ -122,7 +126,7 @@ def blob_text(value: bytes) -> str:
 FULL_TEXT = ("fts3", "fts4", "fts5")
 SPATIAL = ("rtree", "rtree_i32", "geopoly")
 _MODULE = re.compile(r"CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+[\"'`\[]?(\w+)", re.I | re.S)
-Info = tuple[Any, ...]
+Info = tuple[int, str, str, int, str | None, int, int]
 """A row of ``PRAGMA table_xinfo``: number, name, declared type, not null, default, key, hidden."""
 
 

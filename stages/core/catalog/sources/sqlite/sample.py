@@ -11,11 +11,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.sources.sqlite.file import CELL_BYTES, quoted
-from stages.core.catalog.sources.sqlite.relation import Relation
+from stages.core.catalog.sources.sqlite.relation import Relation, SqliteValue
 from stages.core.records import Rows
 
 HEAD, MIDDLE, TAIL = 100, 50, 50
@@ -33,7 +32,7 @@ VIEW_SECONDS = 5.0
 ROWID_NAMES = ("rowid", "_rowid_", "oid")
 NO_LIMIT = (1 << 31) - 1
 
-Row = tuple[Any, ...]
+Row = tuple[SqliteValue, ...]
 Span = tuple[str, int, int]
 
 
