@@ -17,6 +17,7 @@ import orjson
 import pytest
 
 from stages.cli import status
+from tests.helpers.fork_server import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,17 +48,9 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 60,
 ) -> Done:
-    """Run ``winnow ARGV``; the model is the built-in judge unless told otherwise."""
-    done = subprocess.run(
-        [sys.executable, "-m", "stages", *argv],
-        input=stdin,
-        capture_output=True,
-        cwd=cwd,
-        env=environment(env),
-        timeout=timeout,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr.decode())
+    """Run ``winnow ARGV`` in a process; the model is the built-in judge unless told otherwise."""
+    code, out, err = warm().run(argv, stdin, cwd, environment(env), timeout)
+    return Done(code, out, err.decode())
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
