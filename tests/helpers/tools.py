@@ -49,8 +49,29 @@ def run(
     timeout: float = 60,
 ) -> Done:
     """Run ``winnow ARGV`` in a process; the model is the built-in judge unless told otherwise."""
+    if any(key.startswith(COLD) for key in env or ()):
+        return _cold(argv, stdin, cwd, environment(env), timeout)
     code, out, err = warm().run(argv, stdin, cwd, environment(env), timeout)
     return Done(code, out, err.decode())
+
+
+COLD = ("PYTHON", "LC_", "LANG")
+"""Variables that the interpreter reads when it starts."""
+
+
+def _cold(
+    argv: Sequence[str], stdin: bytes, cwd: Path, env: Mapping[str, str], timeout: float
+) -> Done:
+    done = subprocess.run(
+        [sys.executable, "-m", "stages", *argv],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=env,
+        timeout=timeout,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr.decode())
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
