@@ -12,24 +12,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from stages.core.dialects import BY_KIND, BY_SCHEME, SERVERS, Dialect
 from stages.core.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-KINDS = {
-    "postgresql": "postgresql",
-    "postgres": "postgresql",
-    "mysql": "mysql",
-    "mariadb": "mysql",
-}
-DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-DIALECTS = {"postgresql": "postgres", "mysql": "mysql"}
-"""What sqlglot calls the SQL of each kind of server."""
-PASSWORD_VARIABLES = {
-    "postgresql": ("WINNOW_DB_PASSWORD",),
-    "mysql": ("WINNOW_DB_PASSWORD", "MYSQL_PWD"),
-}
+OWN_PASSWORD = "WINNOW_DB_PASSWORD"
 CONNECT_SECONDS = 10
 _GIVEN: dict[str, str] = {}
 """Passwords of URLs that let someone in, by the URL without: what is scanned can be queried
@@ -62,7 +51,7 @@ class Address:
     """Where a server is, and how to log in.
 
     Attributes:
-        kind: ``postgresql`` or ``mysql``.
+        kind: Kind of the server, as `core.dialects` names it.
         safe: The URL without a password and without options that could hold one.
         url: The whole URL; not shown in a representation.
     """
@@ -76,12 +65,19 @@ class Address:
         """The password, where one is known here; empty where the driver finds its own."""
         if self.url.password is not None:
             return str(self.url.password)
-        given = (os.environ.get(name) for name in PASSWORD_VARIABLES[self.kind])
-        return next((word for word in given if word), "")
+        own = os.environ.get(OWN_PASSWORD)
+        if own or not self.dialect.password_read:
+            return own or ""
+        return os.environ.get(self.dialect.password, "")
+
+    @property
+    def dialect(self) -> Dialect:
+        """The server's dialect."""
+        return BY_KIND[self.kind]
 
     def scrubbed(self, text: str) -> str:
         """A driver's message, with the password taken out should it stand there."""
-        secrets = {self.password, os.environ.get("PGPASSWORD", "")}
+        secrets = {self.password, *(os.environ.get(each.password, "") for each in SERVERS)}
         secrets |= {str(value) for key, value in self.url.query.items() if _SECRET_KEY.search(key)}
         for secret in sorted(secrets - {""}, key=len, reverse=True):
             if len(secret) < 3 and secret in text:
@@ -98,11 +94,11 @@ def address(place: str) -> Address:
     """
     found = _URL.match(place)
     scheme = found["scheme"].lower().partition("+")[0] if found else ""
-    if scheme not in KINDS:
+    if scheme not in BY_SCHEME:
         raise UsageError(
             f"no server of kind {scheme or '?'}",
             place=masked(place),
-            hint="postgresql:// or mysql://",
+            hint=" or ".join(f"{each.schemes[0]}://" for each in SERVERS),
         )
     userinfo = place[found.end() :].rpartition("@")[0] if found else ""
     if _RAW.intersection(userinfo):
@@ -115,15 +111,18 @@ def address(place: str) -> Address:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    kind = KINDS[scheme]
+    dialect = BY_SCHEME[scheme]
+    kind = dialect.kind
     try:
-        url = make_url(place.strip()).set(drivername=DRIVERS[kind])
+        url = make_url(place.strip()).set(drivername=dialect.driver)
     except (ArgumentError, ValueError):
         raise UsageError(
             "not a URL that can be read",
             place=masked(place),
             hint=f"write {kind}://user@host:port/database; %40 for @ and %2F for / in a name",
         ) from None
+    if dialect.port and url.host and not url.port:
+        url = url.set(port=dialect.port)
     public = {key: value for key, value in url.query.items() if not _SECRET_KEY.search(key)}
     bare = url.set(drivername=kind, query=public)._replace(password=None)
     safe = bare.render_as_string(hide_password=False)
@@ -150,15 +149,13 @@ def connect(where: Address, seconds: float = CONNECT_SECONDS) -> Connection:
     Raises:
         SourceError: It cannot be reached, or does not let the user in.
     """
-    dialect = where.url.get_dialect()()
-    words, named = dialect.create_connect_args(where.url)
+    library = where.url.get_dialect()()
+    words, named = library.create_connect_args(where.url)
     password = where.password
-    if password:  # PyMySQL would encode text as Latin-1
-        named["password"] = password.encode() if where.kind == "mysql" else password
-    named["connect_timeout"] = max(1, int(seconds))
-    if where.kind == "mysql":
-        named.update(charset="utf8mb4", autocommit=True, local_infile=False)
-    driver = dialect.import_dbapi()
+    if password:
+        named["password"] = password.encode() if where.dialect.password_bytes else password
+    named.update(connect_timeout=max(1, int(seconds)), **where.dialect.options)
+    driver = library.import_dbapi()
     try:
         con = driver.connect(*words, **named)
     except (driver.Error, OSError, UnicodeError, TypeError) as error:
@@ -179,8 +176,5 @@ def _words(error: Exception) -> object:
 
 def _hint(where: Address, what: str) -> str:
     if re.search(r"password|denied|authentication", what, re.IGNORECASE):
-        names = " or ".join(
-            ("WINNOW_DB_PASSWORD", "PGPASSWORD" if where.kind == "postgresql" else "MYSQL_PWD")
-        )
-        return f"give the password in {names}"
+        return f"give the password in {OWN_PASSWORD} or {where.dialect.password}"
     return "check host, port and database"

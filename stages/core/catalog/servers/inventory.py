@@ -89,7 +89,7 @@ class Inventory:
 
 
 class ServerReader(Protocol):
-    """A kind of server: `postgresql` and `mysql` are its two modules."""
+    """What the module of a kind of server has."""
 
     inventory: Callable[[object, ServerOptions, ScanOptions], Inventory]
     """Everything but rows, in a constant number of statements."""
@@ -99,6 +99,9 @@ class ServerReader(Protocol):
     """All rows of a table."""
     too_late: Callable[[Exception], bool]
     """Whether an error means that the time was over."""
+    beyond_reading: Callable[[object], list[str]]
+    """What the role can do that a reader cannot, each with what it can do it on. A queried role
+    should have SELECT and nothing else: then the server itself holds what the gate holds."""
 
 
 LEFT_OUT = "left out by --schemas, --include or --exclude"
@@ -106,3 +109,12 @@ FORBIDDEN = "the role may not read it"
 WRITES = (
     "the role can {what}; queries run read-only all the same, but a role with SELECT only is safer"
 )
+
+NAMED = 3
+"""Places that are named, of all that a role can write to."""
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.servers.address import Record
@@ -16,8 +17,8 @@ from stages.core.catalog.servers.inventory import (
     Row,
     ServerOptions,
     ServerTable,
+    some,
 )
-from stages.core.catalog.servers.rights import beyond_reading
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.records import Column
@@ -139,7 +140,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
         else:
             found.skip(f"{seen.schema}.{seen.raw.name}", FORBIDDEN)
     with suppress(Exception):  # a proxy may not tell, and a scan reads all the same
-        found.warnings += [WRITES.format(what=what) for what in beyond_reading(con, "mysql")]
+        found.warnings += [WRITES.format(what=what) for what in beyond_reading(con)]
     return found
 
 
@@ -309,3 +310,78 @@ def count(con: Connection, seen: ServerTable) -> int:
 def too_late(error: Exception) -> bool:
     """Whether the statement was stopped by its time limit (MariaDB 1969, MySQL 3024)."""
     return bool(error.args) and error.args[0] in (1969, 3024)
+
+
+_GRANT = re.compile(r"GRANT (?P<what>.+?) ON (?P<on>.+?) TO ", re.DOTALL)
+_APART = re.compile(r",\s*(?![^(]*\))")
+_READS = frozenset(
+    [
+        "USAGE",
+        "SELECT",
+        "SHOW VIEW",
+        "SHOW DATABASES",
+        "PROCESS",
+        "REFERENCES",
+        "REPLICATION CLIENT",
+        "BINLOG MONITOR",
+        "SLAVE MONITOR",
+        "SHOW_ROUTINE",
+        "CREATE TEMPORARY TABLES",
+        "LOCK TABLES",
+    ]
+)
+_STRONG = frozenset(
+    [
+        "SUPER",
+        "SYSTEM_USER",
+        "SET USER",
+        "SET_USER_ID",
+        "GRANT OPTION",
+        "ALL PRIVILEGES",
+        "ALL",
+        "PROXY",
+        "CREATE USER",
+        "SYSTEM_VARIABLES_ADMIN",
+        "CONNECTION ADMIN",
+        "SHUTDOWN",
+        "RELOAD",
+    ]
+)
+_STOCK = re.compile(r"`test(?:\\?_\\?%)?`\.\*")
+"""The stock database ``test``, to which everyone may write."""
+
+
+def beyond_reading(con: Connection) -> list[str]:
+    """What the role of a connection can do that a reader cannot; empty for a reader."""
+    with closing(con.cursor()) as cursor:
+        cursor.execute("SHOW GRANTS")
+        return _rights([_decoded(row[0]) for row in cursor.fetchall()])
+
+
+def _rights(grants: Sequence[str]) -> list[str]:
+    """The lines of SHOW GRANTS in words."""
+    strong: list[str] = []
+    writes: list[str] = []
+    files = False
+    for grant in grants:
+        head = _GRANT.match(grant)
+        if head is None or _STOCK.fullmatch(head["on"]):
+            continue
+        everywhere = head["on"] == "*.*"
+        words = [part.partition("(")[0].strip().upper() for part in _APART.split(head["what"])]
+        if "WITH GRANT OPTION" in grant:
+            words.append("GRANT OPTION")
+        more = [word for word in words if word not in _READS]
+        strong += [word for word in more if word in _STRONG and everywhere]
+        files |= "FILE" in more or ("ALL PRIVILEGES" in more and everywhere)
+        if any(word not in _STRONG - {"ALL PRIVILEGES"} and word != "FILE" for word in more):
+            writes.append(head["on"].replace("`", ""))
+        elif not everywhere and more:
+            strong.append(f"{more[0]} on {head['on'].replace('`', '')}")
+    found = [f"do anything: it has {some(list(dict.fromkeys(strong)))}"] if strong else []
+    found += ["reach the server's files: it has FILE"] if files else []
+    return [*found, *([f"write: on {some(writes)}"] if writes else [])]
+
+
+def _decoded(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

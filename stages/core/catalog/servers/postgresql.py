@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.duck.sql import quote
@@ -17,8 +18,8 @@ from stages.core.catalog.servers.inventory import (
     Row,
     ServerOptions,
     ServerTable,
+    some,
 )
-from stages.core.catalog.servers.rights import beyond_reading
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.records import Column
@@ -128,7 +129,7 @@ def inventory(con: Connection, which: ServerOptions, options: ScanOptions) -> In
         if oid in tables:
             tables[oid].raw.query, tables[oid].raw.query_dialect = query or "", "postgres"
     found.tables = [seen for seen in tables.values() if _usable(found, seen)]
-    found.warnings += [WRITES.format(what=what) for what in beyond_reading(con, "postgresql")]
+    found.warnings += [WRITES.format(what=what) for what in beyond_reading(con)]
     return found
 
 
@@ -276,3 +277,64 @@ def count(con: Connection, seen: ServerTable) -> int:
 def too_late(error: Exception) -> bool:
     """Whether the statement was stopped by its time limit."""
     return getattr(error, "sqlstate", "") == "57014"
+
+
+_RIGHTS = """
+SELECT json_build_array(r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolreplication, r.rolbypassrls,
+  ARRAY(SELECT p.rolname::text FROM pg_roles p WHERE pg_has_role(p.oid, 'MEMBER') AND p.rolname IN
+    ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+     'pg_write_all_data', 'pg_maintain', 'pg_create_subscription', 'pg_signal_backend')),
+  ARRAY(SELECT p.rolname::text FROM pg_roles p WHERE pg_has_role(p.oid, 'MEMBER')
+    AND (p.rolsuper OR p.rolcreaterole) AND p.rolname <> r.rolname),
+  ARRAY(SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
+    AND p.proname IN ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import',
+      'lo_export') AND has_function_privilege(p.oid, 'EXECUTE')),
+  ARRAY(SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+    AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+      OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')) ORDER BY 1),
+  ARRAY(SELECT 'schema ' || n.nspname FROM pg_namespace n WHERE n.nspname !~ '^pg_'
+    AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'CREATE')
+    AND NOT (n.nspname = 'public' AND EXISTS (SELECT FROM aclexplode(n.nspacl) a
+      WHERE a.grantee = 0 AND a.privilege_type = 'CREATE')) ORDER BY 1),
+  has_database_privilege(current_database(), 'CREATE'), current_database())::text
+FROM pg_roles r WHERE r.rolname = current_user
+"""  # noqa: E501
+"""What the role can do; stock grants to everyone, ``public`` of older servers, do not count."""
+
+
+def beyond_reading(con: Connection) -> list[str]:
+    """What the role of a connection can do that a reader cannot; empty for a reader."""
+    row = con.execute(_RIGHTS.encode()).fetchone()
+    return _rights(*json.loads(row[0])) if row else []
+
+
+def _rights(
+    superuser: bool,
+    roles: bool,
+    databases: bool,
+    replication: bool,
+    bypass: bool,
+    member: Sequence[str],
+    above: Sequence[str],
+    files: Sequence[str],
+    tables: Sequence[str],
+    schemas: Sequence[str],
+    creates: bool,
+    database: str,
+) -> list[str]:
+    """The row of `_RIGHTS` in words."""
+    if superuser:
+        return ["do anything: it is a superuser"]
+    found = [f"become {some(above)}"] if above else []
+    named = [*member, *files]
+    if named:
+        found.append(f"reach the server's files or processes: {some(named)}")
+    flags = {"CREATEROLE": roles, "CREATEDB": databases, "REPLICATION": replication}
+    flags["BYPASSRLS"] = bypass
+    if any(flags.values()):
+        found.append(
+            f"do more than read: it has {some([name for name, on in flags.items() if on])}"
+        )
+    places = [*tables, *schemas, *([f"database {database}"] if creates else [])]
+    return [*found, *([f"write: on {some(places)}"] if places else [])]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from importlib import import_module
 from typing import cast
 
 from stages.core.catalog.build import ScanResult, built, key, placed, with_id
 from stages.core.catalog.bytes.cells import spread
-from stages.core.catalog.servers.address import DIALECTS, Address, address, connect
+from stages.core.catalog.servers.address import Address, address, connect
 from stages.core.catalog.servers.inventory import (
     SAMPLE_CELLS,
     SAMPLE_ROWS,
@@ -28,7 +29,7 @@ def scan_server(
     """Scan the tables and views that the role may read.
 
     Args:
-        place: ``postgresql://`` or ``mysql://`` URL.
+        place: URL of a server.
         options: How much is shown. ``exact`` counts rows, which may take long.
         which: The tables to take, and whether their rows are looked at.
 
@@ -59,13 +60,7 @@ def scan_server(
 
 def reader_of(kind: str) -> ServerReader:
     """The module that reads a kind of server."""
-    if kind == "postgresql":
-        from stages.core.catalog.servers import postgresql
-
-        return cast("ServerReader", postgresql)
-    from stages.core.catalog.servers import mysql
-
-    return cast("ServerReader", mysql)
+    return cast("ServerReader", import_module(f"stages.core.catalog.servers.{kind}"))
 
 
 def _failed(where: Address, error: Exception) -> SourceError:
@@ -138,7 +133,7 @@ def _result(where: Address, found: Inventory, options: ScanOptions) -> ScanResul
             if (column.get("hidden") or not options.values) and "(" in column.get("declared", ""):
                 column["declared"] = column["declared"].partition("(")[0]
     catalog: Catalog = {"kind": "catalog", "v": 1, "id": "", "name": found.name or where.kind}
-    catalog["dialect"] = DIALECTS[where.kind]
+    catalog["dialect"] = where.dialect.sql
     catalog["documents"] = []
     catalog["skipped"] = sorted(found.skipped, key=lambda item: item["path"])
     if found.warnings:

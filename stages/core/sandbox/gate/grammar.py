@@ -23,6 +23,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
+from stages.core.dialects import BY_SQL
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 
 AGAIN = 0.1
@@ -165,11 +166,8 @@ def faults(what: str) -> Iterator[None]:
 
 @cache
 def writer(dialect: str) -> str | type[Dialect]:
-    """The dialect in which a statement is written for an engine.
-
-    MariaDB and MySQL before 8 have no ``REGEXP_LIKE``; all of them have the operator.
-    """
-    if dialect != "mysql":
+    """The dialect in which a statement is written for an engine."""
+    if dialect not in BY_SQL or BY_SQL[dialect].regexp_like:
         return dialect
     # Any: sqlglot makes the parser and generator of a dialect at run time
     base: Any = Dialect.get_or_raise(dialect).__class__
@@ -181,7 +179,7 @@ def writer(dialect: str) -> str | type[Dialect]:
 
     changed = {**base.Generator.TRANSFORMS, exp.RegexpLike: regexp}
     generator = type("Generator", (base.Generator,), {"TRANSFORMS": changed})
-    return type("WinnowMysqlWriter", (base,), {"Generator": generator})
+    return type("WinnowWriter", (base,), {"Generator": generator})
 
 
 def _where(error: ParseError) -> str:

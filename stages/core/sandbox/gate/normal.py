@@ -10,10 +10,9 @@ again and has to be the very tree that was judged (`written`).
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
+from stages.core.dialects import BY_SQL
 from stages.core.errors import SqlRefused
 from stages.core.sandbox.gate import grammar, vocabulary
 
@@ -21,19 +20,6 @@ ROUNDS = 5
 """Times that a statement is written and read until its text stays; one or two do in practice."""
 NO_FORM = "this statement has no {} form"
 OTHERWISE = "write it without what only another engine has"
-_QUOTED = {
-    "mysql": re.compile(
-        r"'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`", re.DOTALL
-    ),
-    "postgres": re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""),
-    "duckdb": re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""),
-}
-_LOOSE = {
-    "mysql": re.compile(r"--|/\*|\*/|[;#@\\'\"`\0]"),
-    "postgres": re.compile(r"--|/\*|\*/|\$\w*\$|[;\\'\"`\0]"),
-    "duckdb": re.compile(r"--|/\*|\*/|\$\w*\$|[;\\'\"`\0]"),
-}
-"""What nothing that was checked has outside quotes: comments, ends of statements, open quotes."""
 
 
 def normal_form(tree: exp.Expr, sql: str, source: str, target: str) -> exp.Expr:
@@ -74,7 +60,7 @@ def written(tree: exp.Expr, dialect: str) -> str:
     """
     text = _text(tree, dialect)
     same = _read(text, dialect) == tree
-    if not same or _LOOSE[dialect].search(_QUOTED[dialect].sub(" ", text)):
+    if not same or BY_SQL[dialect].loose.search(BY_SQL[dialect].quoted.sub(" ", text)):
         raise SqlRefused("the statement would be read as another one", hint=OTHERWISE)
     return text
 

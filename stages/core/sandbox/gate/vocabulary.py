@@ -14,6 +14,7 @@ from functools import cache
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
+from stages.core.dialects import BY_SQL, SERVERS
 from stages.core.errors import SqlRefused
 from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.names import nearest, shown
@@ -51,7 +52,6 @@ _MADE = re.compile(
 _QUOTED = frozenset(
     kind for kind in TokenType if kind.name.endswith(("STRING", "STRING_START"))
 ) | {TokenType.IDENTIFIER}
-TARGETS = ("duckdb", "mysql", "postgres")
 
 
 @cache
@@ -66,7 +66,7 @@ def units() -> frozenset[str]:
 def words() -> frozenset[str]:
     """Every word that may come out of a string: of the grammar, of functions, types and units."""
     found = set(units()) | set(_MORE.split())
-    for name in ("", *TARGETS):
+    for name in ("", *BY_SQL):
         dialect = Dialect.get_or_raise(name)
         found |= set(_split(dialect.tokenizer_class.KEYWORDS))
         found |= set(_split(dialect.generator_class.TYPE_MAPPING.values()))
@@ -76,7 +76,7 @@ def words() -> frozenset[str]:
     found |= grammar.functions().scalar | grammar.functions().table
     from stages.core.sandbox.servers.gate import functions
 
-    for name in ("postgres", "mysql"):
+    for name in {server.sql for server in SERVERS}:
         found |= functions(name).scalar | functions(name).table
     return frozenset(found)
 

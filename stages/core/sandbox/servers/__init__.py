@@ -1,7 +1,7 @@
 """Queries on a database server, in place and in its own dialect, behind the gate.
 
 `route` says which statements go there, `gate.check` lets them through, and an engine runs
-them: `postgresql.PostgresEngine` and `mysql.MysqlEngine`.
+them: the `ENGINE` of the module that is named as the kind of server.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stages.core import diagnostics
 from stages.core.catalog.servers.address import Address
-from stages.core.catalog.servers.rights import beyond_reading
+from stages.core.catalog.servers.scan import reader_of
 from stages.core.errors import UsageError
 
 _told: set[str] = set()
@@ -27,7 +27,7 @@ def admit(con: object, where: Address, *, privileged: bool) -> None:
         UsageError: The role can do more than read.
     """
     try:
-        found = beyond_reading(con, where.kind)
+        found = reader_of(where.kind).beyond_reading(con)
     except Exception:
         found = [UNKNOWN]
     if not found:

@@ -13,6 +13,7 @@ from importlib import resources
 
 from sqlglot import exp
 
+from stages.core.dialects import BY_SQL
 from stages.core.errors import SqlLimit, SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox.forms.reading import reader
@@ -137,7 +138,7 @@ def _check(
     _refuse_syntax(query)
     holder = exp.Subquery(this=query)
     frozen = clock.freeze(holder, limits.clock, dialect)
-    if dialect == "postgres":
+    if BY_SQL[dialect].traps:
         postgres_traps.refuse_clock_texts(query)
     _adapt(query, dialect)
     _refuse_functions(query, dialect)
@@ -151,7 +152,7 @@ def _check(
         )
     mended = [*mend_columns(query, resolver), *_cased(query, resolver, dialect)]
     postgres_traps.settle_words(query, resolver)
-    if dialect == "postgres":
+    if BY_SQL[dialect].traps:
         postgres_traps.refuse(query)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
     return Checked(query, tuple(resolver.tables.values()), tuple(told))
@@ -159,7 +160,7 @@ def _check(
 
 def _adapt(query: exp.Query, dialect: str) -> None:
     """Syntax of winnow's own making that the server would not take."""
-    if dialect == "mysql":  # it has no time zones in its times
+    if not BY_SQL[dialect].zoned:
         for cast in query.find_all(exp.Cast):
             text = cast.this
             if cast.is_type("timestamptz") and isinstance(text, exp.Literal):
@@ -232,7 +233,7 @@ class _Resolver(TableResolver):
 
     def same(self, one: exp.Identifier, other: exp.Identifier) -> bool:
         """PostgreSQL takes ``"X"`` and ``x`` for two names, and ``X`` for ``x``."""
-        if self.dialect != "postgres":
+        if not BY_SQL[self.dialect].folds_case:
             return super().same(one, other)
         return _in_postgres(one) == _in_postgres(other)
 
@@ -249,7 +250,7 @@ class _Resolver(TableResolver):
         return super().find(node)
 
     def _word(self, part: exp.Expr) -> str:
-        if self.dialect == "postgres" and isinstance(part, exp.Identifier):
+        if BY_SQL[self.dialect].folds_case and isinstance(part, exp.Identifier):
             return _in_postgres(part)
         return part.name
 
@@ -290,7 +291,7 @@ def _narrow(node: exp.Table, table: Table) -> None:
 
 def _cased(query: exp.Query, resolver: TableResolver, dialect: str) -> list[str]:
     """Quote a column that PostgreSQL would look for in lower case, where only one is meant."""
-    if dialect != "postgres":
+    if not BY_SQL[dialect].folds_case:
         return []
     real = {name for table in resolver.tables.values() for name in seen(table)}
     given = {fold(alias.alias) for alias in query.find_all(exp.Alias)}

@@ -172,3 +172,6 @@ def _text(value: object, cell: int) -> str | None:
 def _kill(where: Address, con: Connection) -> None:
     with closing(connect(where, 5)) as other, other.cursor() as cursor:
         cursor.execute(f"KILL QUERY {int(con.thread_id())}")
+
+
+ENGINE = MysqlEngine

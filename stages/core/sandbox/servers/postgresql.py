@@ -219,3 +219,6 @@ def _bytes(row: tuple[Cell, ...], types: Sequence[str], cell: int) -> tuple[Cell
 
 def _kill(_where: Address, con: Connection) -> None:
     con.cancel_safe(timeout=5)
+
+
+ENGINE = PostgresEngine

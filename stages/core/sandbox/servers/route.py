@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from stages.core.catalog.servers.address import DIALECTS, address
+from stages.core.catalog.servers.address import address
 from stages.core.errors import SqlError, SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox.limits import Limits
@@ -64,15 +65,10 @@ def _named(sql: str, dialect: str | None, names: TableNames, places: set[str]) -
 
 def dialect_of(url: str) -> str:
     """What sqlglot calls the SQL of a server."""
-    return DIALECTS[address(url).kind]
+    return address(url).dialect.sql
 
 
 def engine_for(url: str, limits: Limits) -> Engine:
     """An engine of a server; it connects when it is first asked."""
-    if dialect_of(url) == "postgres":
-        from stages.core.sandbox.servers.postgresql import PostgresEngine
-
-        return PostgresEngine(url, limits)
-    from stages.core.sandbox.servers.mysql import MysqlEngine
-
-    return MysqlEngine(url, limits)
+    made: Engine = import_module(f"{__package__}.{address(url).kind}").ENGINE(url, limits)
+    return made

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
+from stages.core.dialects import BY_SQL
 from stages.core.records import Table
 from stages.core.sandbox.gate.gate import Checked
 from stages.core.sandbox.gate.normal import written
@@ -111,7 +112,7 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) 
         query = exp.select("*").from_(query)
     note = ""
     order = query.args.get("order")
-    if dialect == "mysql" and _rolled_up(query):
+    if not BY_SQL[dialect].orders_rollup and _rolled_up(query):
         note = "" if order is not None else ROLLED_UP
     elif order is not None:
         for position in positions:
@@ -153,7 +154,7 @@ def _by_position(query: exp.Query, positions: Sequence[int], dialect: str) -> No
 
 def _sorted(this: exp.Expr, dialect: str) -> exp.Ordered:
     """An item of ORDER BY; nulls stand where the server puts them by itself."""
-    return exp.Ordered(this=this, nulls_first=dialect == "mysql")
+    return exp.Ordered(this=this, nulls_first=BY_SQL[dialect].nulls_first)
 
 
 def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> str:
