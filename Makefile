@@ -54,10 +54,10 @@ $(VENV)/.developed: $(VENV)/.installed pyproject.toml
 	@touch $@
 
 demo: install
-	@$(W) scan examples/task_15 | $(W) vote | $(W) collapse | $(W) describe | $(W) prompt --text
-	@printf '%s\n' '' 'That was the prompt for examples/task_15. To go on:' \
+	@$(W) scan examples/orders | $(W) vote | $(W) collapse | $(W) describe | $(W) prompt --text
+	@printf '%s\n' '' 'That was the prompt for examples/orders. To go on:' \
 	  '  . $(BIN)/activate                     puts winnow on the path; bin/winnow does without' \
-	  '  winnow scan examples/task_15 > scan.jsonl' \
+	  '  winnow scan examples/orders > scan.jsonl' \
 	  '  winnow vote scan.jsonl | winnow show      what was kept, and how' \
 	  '  winnow --help                             every command' >&2
 
@@ -72,6 +72,7 @@ check: dev
 	$(BIN)/vulture
 	$(BIN)/python tools/make/records.py --check
 	$(BIN)/python tools/make/pages.py --check
+	$(BIN)/python tools/make/pictures.py --check
 
 format: dev
 	$(BIN)/ruff check --fix .
@@ -81,6 +82,7 @@ generated: dev
 	$(BIN)/python tools/make/records.py
 	$(BIN)/ruff format --quiet stages/core/records.py
 	$(BIN)/python tools/make/pages.py
+	$(BIN)/python tools/make/pictures.py
 
 # The chain. Each file is made from the one before it, so that touching one of them reruns
 # only what follows; `make -k prompts` goes on with the others when a task fails.

@@ -223,7 +223,7 @@ def _typed(asked_for: bool) -> str:
 
 
 def _answers(place: str, sql: str, options: Options, limits: Limits) -> list[Answer]:
-    from stages.core.line_files import Targets
+    from stages.core.lines.files import Targets
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.source import open_source
 

@@ -25,7 +25,7 @@ from stages.core import diagnostics
 from stages.core.counts import many
 from stages.core.errors import DataError, UsageError, WinnowError
 from stages.core.jsontypes import JsonMapping
-from stages.core.line_files import Targets
+from stages.core.lines.files import Targets
 from stages.core.lines.io import STDIN, inputs, output
 from stages.core.lines.lines import Output, dump
 from stages.core.params import Options

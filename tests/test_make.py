@@ -98,10 +98,10 @@ def test_the_demo_installs_what_it_needs_says_so_and_ends_with_what_to_try(folde
     shutil.copytree(ROOT / "examples", folder / "examples")
     done = make(folder, "demo")
     assert done.returncode == 0, done.stderr
-    assert "company_financials" in done.stdout
+    assert "customers" in done.stdout
     first, *_ = done.stderr.splitlines()
     assert first.startswith("installing winnow and the libraries it runs on")
-    assert "winnow scan examples/task_15 > scan.jsonl" in done.stderr
+    assert "winnow scan examples/orders > scan.jsonl" in done.stderr
     assert "bin/winnow" in done.stderr
     log = (folder / "pip.log").read_text()
     assert "--editable ." in log

@@ -29,7 +29,7 @@ from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, b
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError, os_words
-from stages.core.line_files import Targets
+from stages.core.lines.files import Targets
 from stages.core.records import Catalog, Table
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from types import ModuleType
 from stages.core.catalog import partitions, sources
 from stages.core.catalog.documents import MARK_FILE
 from stages.core.errors import SourceError, os_words
-from stages.core.line_files import PART, Targets, holds_lines
+from stages.core.lines.files import PART, Targets, holds_lines
 from stages.core.records import Skipped
 
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".pdf", ".html", ".htm", ".docx", ".doc")

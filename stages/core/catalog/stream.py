@@ -20,7 +20,7 @@ from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
 from stages.core.jsontypes import JsonMapping
-from stages.core.line_files import Targets
+from stages.core.lines.files import Targets
 from stages.core.lines.lines import Line, own, parse
 from stages.core.records import Task
 

@@ -20,8 +20,8 @@ import orjson
 from stages.core import diagnostics
 from stages.core.errors import DataError, LineError, WinnowError
 from stages.core.jsontypes import JsonObject
-from stages.core.line_files import raw_lines
 from stages.core.lines import edits, schema
+from stages.core.lines.files import raw_lines
 from stages.core.records import Catalog, Table, Task
 from stages.core.roots import root_of
 

@@ -18,7 +18,6 @@ from stages.core.errors import LineError, MissingSection, StaleSection
 from stages.core.lines import schema
 from stages.core.lines.lines import digest
 from stages.core.records import Task
-from stages.core.runtime.stage import Stage
 
 if TYPE_CHECKING:
     from stages.core.records import (
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         Summarize,
         Vote,
     )
+    from stages.core.runtime.stage import Stage
 
 
 @overload

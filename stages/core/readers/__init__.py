@@ -1,4 +1,4 @@
-"""What the sections of a task say about tables and columns: one reader for each section.
+"""One reader for each section: what it says about tables and columns.
 
 A module is named as the stage whose section it reads, and found by that name. Each has a
 `READER`, through which `show` and `evaluate` look at any section in one way, and the functions

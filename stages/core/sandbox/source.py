@@ -9,7 +9,7 @@ from typing import IO
 import orjson
 
 from stages.core.errors import DataError, UsageError
-from stages.core.line_files import Targets, first_line
+from stages.core.lines.files import Targets, first_line
 from stages.core.lines.io import STDIN, inputs
 from stages.core.lines.lines import KINDS, BadLine, CatalogLines, LineReader
 from stages.core.records import Catalog, Table
