@@ -12,7 +12,7 @@ import click
 from stages.core.params import FiniteFloatRange
 
 if TYPE_CHECKING:
-    from stages.core.model.cache import Cache, CacheEntry, Exported
+    from stages.core.model.cache import Cache, CacheEntry, ExportedReplies
     from stages.core.sandbox.result_cache import ResultCache
 
 WHERE = click.option(
@@ -99,12 +99,12 @@ def clear(
     """
     from stages.core import diagnostics
     from stages.core.errors import UsageError
-    from stages.core.model.cache import Exported
+    from stages.core.model.cache import ExportedReplies
 
     if not (keys or model or older is not None or everything):
         raise UsageError("nothing is named to be forgotten", hint="name keys, or say --all")
     store = _store(where)
-    if isinstance(store, Exported):
+    if isinstance(store, ExportedReplies):
         raise UsageError("an exported file is only read", place=str(where), hint="delete its lines")
     limit = time.time() - (older or 0) * DAY
     found = [e.key for e in _of(store, keys, model) if older is None or e.created < limit]
@@ -158,7 +158,7 @@ def export(
     _print(sorted({entry.exported() for entry in entries}), output)
 
 
-def _store(where: Path | None) -> Cache | Exported | None:
+def _store(where: Path | None) -> Cache | ExportedReplies | None:
     """The store at the path or the usual place; None where nothing is kept yet.
 
     Raises:
@@ -176,19 +176,21 @@ def _store(where: Path | None) -> Cache | Exported | None:
     return open_store(place)
 
 
-def _results(where: Path | None, store: Cache | Exported | None) -> ResultCache | None:
+def _results(where: Path | None, store: Cache | ExportedReplies | None) -> ResultCache | None:
     """The results of exploring that are kept in the folder; an exported file has none."""
-    from stages.core.model.cache import Exported
+    from stages.core.model.cache import ExportedReplies
     from stages.core.paths import result_cache
     from stages.core.sandbox.result_cache import ResultCache
 
     return (
-        None if store is None or isinstance(store, Exported) else ResultCache(result_cache(where))
+        None
+        if store is None or isinstance(store, ExportedReplies)
+        else ResultCache(result_cache(where))
     )
 
 
 def _of(
-    store: Cache | Exported | None, keys: Sequence[str], model: str | None
+    store: Cache | ExportedReplies | None, keys: Sequence[str], model: str | None
 ) -> Iterator[CacheEntry]:
     """The entries that the keys name (all without keys), of one model where it is given.
 

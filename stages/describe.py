@@ -23,7 +23,7 @@ from stages.core.runtime.stage import Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
-    from stages.core.context.budget import Fitted, PageFormat
+    from stages.core.context.budget import BudgetFit, PageFormat
     from stages.core.context.view import Page
 
 Form = Literal["context", "ddl", "json"]
@@ -115,7 +115,7 @@ def _notes(task: Task, budget: int, tokens: int) -> list[str]:
     return notes
 
 
-def _tell_shortfall(made: Describe, fitted: Fitted, budget: int) -> None:
+def _tell_shortfall(made: Describe, fitted: BudgetFit, budget: int) -> None:
     """Say in the section what the budget cost, where it cost anything."""
     from stages.core.context.values import given_up
 

@@ -30,7 +30,7 @@ from stages.core.runtime.stage import TASK_INPUTS, Stage
 if TYPE_CHECKING:
     from stages.core.linking.explore.builtin import Observer
     from stages.core.linking.explore.conversation import ExploreOptions
-    from stages.core.linking.explore.judgments import Judged
+    from stages.core.linking.explore.judgments import TableFinding
     from stages.core.model import Model
     from stages.core.sandbox.session import Data
 
@@ -170,34 +170,34 @@ class _ExploreTask:
         self.observer, self.told = observer, told
         self.done = 0
 
-    async def all(self, candidates: Sequence[tuple[Table, Sequence[str]]]) -> list[Judged]:
+    async def all(self, candidates: Sequence[tuple[Table, Sequence[str]]]) -> list[TableFinding]:
         """A judgment of every table, in their order, whoever ends first."""
         import asyncio
 
         places = asyncio.Semaphore(AT_ONCE)
 
-        async def in_turn(table: Table, kept: Sequence[str]) -> Judged:
+        async def in_turn(table: Table, kept: Sequence[str]) -> TableFinding:
             async with places:
                 return await self._one(table, kept)
 
         return list(await asyncio.gather(*(in_turn(*pair) for pair in candidates)))
 
-    async def _one(self, table: Table, kept: Sequence[str]) -> Judged:
+    async def _one(self, table: Table, kept: Sequence[str]) -> TableFinding:
         from stages.core.linking.explore.conversation import NoJudgment, explore_table
-        from stages.core.linking.explore.judgments import Judged
+        from stages.core.linking.explore.judgments import TableFinding
         from stages.core.linking.explore.profile import NO_DATA, TableProfile, unreadable
 
         try:
             if self.data is None or not self.data.has_data(table):
-                return Judged(self.observer.safe(table, TableProfile(error=NO_DATA)))
+                return TableFinding(self.observer.safe(table, TableProfile(error=NO_DATA)))
             missing = await self._unreadable(self.data, table)
             if missing:
-                return Judged(self.observer.safe(table, unreadable(missing)))
+                return TableFinding(self.observer.safe(table, unreadable(missing)))
             return await explore_table(self.model, self.data, self.task, table, kept, self.terms)
         except NoJudgment as broken:
             made = self.observer.safe(table, TableProfile(), str(broken))
             made["exploration_log"] = list(broken.log)
-            return Judged(made)
+            return TableFinding(made)
         finally:
             self.done += 1
             self.told(self.done)

@@ -27,7 +27,13 @@ from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
 from stages.core.linking.column_refs import column_refs, grouped
 from stages.core.linking.judgment import voted
 from stages.core.linking.prune.ask import SAMPLES, PruneOptions, ask, prompt_hash
-from stages.core.linking.prune.builtin import MAX_COLUMNS, Protected, best_of, by_evidence, cut
+from stages.core.linking.prune.builtin import (
+    MAX_COLUMNS,
+    ProtectedColumns,
+    best_of,
+    by_evidence,
+    cut,
+)
 from stages.core.linking.prune.scores import scores
 from stages.core.linking.prune.tally import PruneOutcome, merged, superset_section
 from stages.core.linking.render import sheet, table_text, whole
@@ -82,7 +88,7 @@ async def prune(
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
     ordered = sorted(tables, key=lambda table: table["name"])
-    guarded = Protected(_judged(task, ordered), ordered)
+    guarded = ProtectedColumns(_judged(task, ordered), ordered)
     excerpts = Excerpts(knowledge_chars, video_chars)
     terms = PruneOptions(samples, min_tokens, max_tokens, timeout, excerpts)
     if model is None:
@@ -148,7 +154,7 @@ def _judged(task: Task, tables: Sequence[Table]) -> list[Table]:
 async def _by_model(
     model: Model,
     task: Task,
-    guarded: Protected,
+    guarded: ProtectedColumns,
     lang: Lang,
     terms: PruneOptions,
     skip_under: int,
@@ -190,7 +196,7 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
     return what if tokens < skip_under else ""
 
 
-def _builtin(task: Task, guarded: Protected) -> Survivors:
+def _builtin(task: Task, guarded: ProtectedColumns) -> Survivors:
     """What evidence leaves and whatever `vote` keeps; everything where it would leave nothing.
 
     The budget may cut columns of what `vote` keeps, but not the best of a table.
@@ -213,7 +219,7 @@ def _builtin(task: Task, guarded: Protected) -> Survivors:
 
 def _section(
     task: Task,
-    guarded: Protected,
+    guarded: ProtectedColumns,
     found: Survivors,
     options: Mapping[str, int],
 ) -> tuple[Prune, bool]:
@@ -249,7 +255,7 @@ def _section(
 
 
 def _within_budget(
-    task: Task, guarded: Protected, outcome: PruneOutcome, budget: int
+    task: Task, guarded: ProtectedColumns, outcome: PruneOutcome, budget: int
 ) -> dict[str, frozenset[str]] | None:
     """What stays within the budget; None where it is not reached.
 

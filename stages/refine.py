@@ -131,10 +131,10 @@ class _RefineTask:
         """Both rounds; the marks beside the choice where it is empty or an earlier stage failed."""
         from stages.core.linking.refine.builtin import marked
         from stages.core.linking.refine.refiner import Refiner
-        from stages.core.linking.refine.rounds import Way
+        from stages.core.linking.refine.rounds import RefineOptions
 
         dialect = data.dialect if data is not None else "duckdb"
-        way = Way(self.lang, most, timeout, dialect, excerpts)
+        way = RefineOptions(self.lang, most, timeout, dialect, excerpts)
         made = await Refiner(
             model, data, self.task, self.candidates, self.relations, self.keys, way, safe=self.safe
         ).run()

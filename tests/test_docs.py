@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -76,3 +77,12 @@ def test_environment_variables_stand_in_the_readme() -> None:
         for name in re.findall(r"\bWINNOW_[A-Z_]+", path.read_text("utf-8"))
     }
     assert read <= set(re.findall(r"WINNOW_[A-Z_]+", text))
+
+
+def test_rules_of_the_seeds_stand_where_the_design_says() -> None:
+    rules = (ROOT / "docs" / "DESIGN.md").read_text("utf-8").partition("## 11.")[2]
+    places = re.findall(r"\| `(stages[\w.]+)` \|", rules)
+    assert len(places) > 15
+    for place in places:
+        module, _, name = place.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), place

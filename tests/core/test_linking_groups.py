@@ -8,7 +8,7 @@ import pytest
 
 from stages.core.linking.batches import Batch
 from stages.core.linking.column_refs import column_refs, every, folded, grouped, narrowed
-from stages.core.linking.prune.builtin import Protected, declared_keys, is_name_column
+from stages.core.linking.prune.builtin import ProtectedColumns, declared_keys, is_name_column
 from stages.core.linking.render import sheet, table_text, whole
 from tests.helpers.linking_tables import sessions, table
 
@@ -118,10 +118,10 @@ def test_declared_keys_are_protected_on_both_sides():
 
 def test_joining_columns_hold_inferred_keys_too():
     tables = [table("orders", "order_id", "customer_id"), table("customers", "customer_id", "city")]
-    found = Protected(tables, tables).joining
+    found = ProtectedColumns(tables, tables).joining
     assert {("orders", "customer_id"), ("customers", "customer_id")} <= found
     assert ("customers", "city") not in found
-    assert Protected(tables, tables).beside({"orders"}) == {("customers", "customer_id")}
+    assert ProtectedColumns(tables, tables).beside({"orders"}) == {("customers", "customer_id")}
 
 
 def test_units_are_innermost_fields():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stages.core.linking.join_graph import Relations
-from stages.core.linking.refine.choice import ColumnChoice, Picked
+from stages.core.linking.refine.choice import ColumnChoice, Selection
 from stages.core.linking.refine.joining import LIMIT, SAME_NAME, Guard
 from tests.helpers.linking_tables import keyed_table as table
 
@@ -17,7 +17,7 @@ def guarded(
 ) -> tuple[dict[tuple[str, str], ColumnChoice], list[str]]:
     """What the guard adds to a choice, and its notes."""
     candidates = kept or {t["name"]: [c["name"] for c in t["columns"]] for t in tables}
-    picked = Picked()
+    picked = Selection()
     for owner, column in chosen:
         picked.add(owner, column, ColumnChoice("chosen"))
     added, notes = Guard(Relations(tables), candidates, limit, "en").add(picked)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from stages.core.linking.batches import Batch
 from stages.core.linking.column_refs import grouped
-from stages.core.linking.prune.builtin import Protected, by_evidence, cut
-from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, ReplyReader, Said
+from stages.core.linking.prune.builtin import ProtectedColumns, by_evidence, cut
+from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, PruneReply, ReplyReader
 from stages.core.linking.prune.scores import Scores
-from stages.core.linking.prune.tally import Voted, merged
+from stages.core.linking.prune.tally import PruneVote, merged
 from stages.core.linking.render import sheet, whole
 from tests.helpers.linking_tables import sessions, table
 
@@ -129,11 +129,11 @@ def left(*votes, keys=frozenset(), tables=TABLES):
     return merged(tables, votes, names=NAMES, keys=keys)
 
 
-SILENT = (Said(), Said())
+SILENT = (PruneReply(), PruneReply())
 
 
 def vote(negatives, positives=SILENT):
-    return Voted(SHOWN, tuple(negatives), tuple(positives))
+    return PruneVote(SHOWN, tuple(negatives), tuple(positives))
 
 
 def test_silence_keeps_everything():
@@ -212,19 +212,25 @@ def test_a_result_that_would_delete_everything_is_refused():
 
 def test_a_split_table_goes_only_where_every_part_goes():
     one, two = {"t9": ("valid",)}, {"t9": ("a.x", "a.y"), "plain": ("b",)}
-    gone = Said(frozenset({"t9"}), frozenset({("t9", "valid")}))
-    rest = Said(frozenset({"t9"}), frozenset({("t9", "a.x"), ("t9", "a.y")}))
+    gone = PruneReply(frozenset({"t9"}), frozenset({("t9", "valid")}))
+    rest = PruneReply(frozenset({"t9"}), frozenset({("t9", "a.x"), ("t9", "a.y")}))
     tables = TABLES[2:]
-    none = (Said(), Said())
-    kept = left(Voted(one, (gone, gone), none), Voted(two, (rest, rest), none), tables=tables).kept
-    assert kept == {"plain": {"b"}}
-    kept = left(Voted(one, (gone, gone), none), Voted(two, none, none), tables=tables).kept
-    assert kept["t9"] == {"a.x", "a.y"}
-    kept = left(Voted(one, (gone, gone), none), Voted(two, (rest, None), none), tables=tables).kept
-    assert kept["t9"] == EVERY["t9"]
-    keep = Said(frozenset({"t9"}), frozenset({("t9", "a.x")}))
+    none = (PruneReply(), PruneReply())
     kept = left(
-        Voted(one, (gone, gone), none), Voted(two, (rest, rest), (keep, Said())), tables=tables
+        PruneVote(one, (gone, gone), none), PruneVote(two, (rest, rest), none), tables=tables
+    ).kept
+    assert kept == {"plain": {"b"}}
+    kept = left(PruneVote(one, (gone, gone), none), PruneVote(two, none, none), tables=tables).kept
+    assert kept["t9"] == {"a.x", "a.y"}
+    kept = left(
+        PruneVote(one, (gone, gone), none), PruneVote(two, (rest, None), none), tables=tables
+    ).kept
+    assert kept["t9"] == EVERY["t9"]
+    keep = PruneReply(frozenset({"t9"}), frozenset({("t9", "a.x")}))
+    kept = left(
+        PruneVote(one, (gone, gone), none),
+        PruneVote(two, (rest, rest), (keep, PruneReply())),
+        tables=tables,
     ).kept
     assert kept["t9"] == EVERY["t9"]
 
@@ -238,7 +244,7 @@ def replies(draw):
     whole_ones = draw(st.frozensets(st.sampled_from(list(SHOWN)), max_size=3))
     columns = draw(st.frozensets(st.sampled_from(UNITS), max_size=6))
     of_whole = {unit for unit in UNITS if unit[0] in whole_ones}
-    return Said(whole_ones, columns | of_whole)
+    return PruneReply(whole_ones, columns | of_whole)
 
 
 SIDES = st.lists(replies(), min_size=2, max_size=3)
@@ -249,7 +255,7 @@ def part_votes(negatives, positives):
     """The same samples over two batches, one a table by itself."""
     halves = [{n: c for n, c in SHOWN.items() if (n == "orders") is half} for half in (True, False)]
     return [
-        Voted(
+        PruneVote(
             shown, *(tuple(restricted(s, shown) for s in side) for side in (negatives, positives))
         )
         for shown in halves
@@ -258,7 +264,7 @@ def part_votes(negatives, positives):
 
 def restricted(sample, shown):
     columns = frozenset(unit for unit in sample.columns if unit[0] in shown)
-    return Said(frozenset(sample.whole & shown.keys()), columns)
+    return PruneReply(frozenset(sample.whole & shown.keys()), columns)
 
 
 @settings(deadline=None, max_examples=60)
@@ -297,7 +303,7 @@ def test_faults_only_enlarge_the_result(negatives, positives, scores, budget, da
     """Over batches, failed calls of any kind, and the cut by budget after it."""
     votes = part_votes(negatives, positives)
     failing = [
-        Voted(
+        PruneVote(
             v.shown,
             *(
                 tuple(data.draw(st.sampled_from([s, None])) for s in side)
@@ -343,7 +349,7 @@ def test_evidence_lets_go_of_what_has_none():
     scores = Scores(
         {"orders": 0.9, "Kids": 0.1, "t9": 0.01}, {("Kids", "width"): 0.05, ("t9", "a"): 0.3}
     )
-    assert by_evidence(Protected(tables, tables), scores) == {
+    assert by_evidence(ProtectedColumns(tables, tables), scores) == {
         "orders": {"order_id", "day", "amount"},
         "Kids": {"width", "nick_name"},
         "t9": {"a.x", "a.y"},

@@ -13,7 +13,7 @@ import pytest
 
 from stages.core.errors import DataError, UsageError
 from stages.core.model import ModelOptions, Reply, Request
-from stages.core.model.cache import FILE, Cache, Exported, open_store
+from stages.core.model.cache import FILE, Cache, ExportedReplies, open_store
 from stages.core.model.request import key_of, plain_url, whole
 
 REPLY = Reply({"a": 1}, '{"a": 1}', 10, 3, 0.25, cached=False, calls=1)
@@ -152,7 +152,7 @@ def test_an_exported_file_serves_whatever_the_url(tmp_path: Path) -> None:
     path.write_bytes(entry.exported())
     assert b"127.0.0.1" not in path.read_bytes()
     exported = open_store(path)
-    assert isinstance(exported, Exported)
+    assert isinstance(exported, ExportedReplies)
     assert exported.get(key_of(whole(REQUEST, OPTIONS), None)) == replace(REPLY, cached=True)
     before = path.read_bytes()
     exported.put("sha256:x", {}, REPLY)
@@ -167,7 +167,7 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "replies.jsonl"
     path.write_bytes(b"\n" + line)
     with pytest.raises(DataError, match=r"replies\.jsonl:2"):
-        Exported(path)
+        ExportedReplies(path)
 
 
 def test_a_missing_export_is_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.helpers.attacks import ATTACKS, IN_SCOPE
 from tests.helpers.sandbox_kit import SAME_AS_THE_ENGINE
 
 LISTS = grammar.functions()
-ALLOWED = child.Allowed.of(["dept", "employees"], LISTS.scalar, LISTS.table)
+ALLOWED = child.AllowList.of(["dept", "employees"], LISTS.scalar, LISTS.table)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def judged(con, sql):
     serialized = con.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()[0]
     try:
         child.verify(serialized, ALLOWED)
-    except child.Refused as error:
+    except child.Refusal as error:
         return str(error)
     return ""
 
@@ -114,8 +114,8 @@ def test_an_unknown_kind_of_node_is_stopped(con):
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = value
-        with pytest.raises(child.Refused):
+        with pytest.raises(child.Refusal):
             child.verify(json.dumps(changed), ALLOWED)
     tree["statements"][0]["node"]["select_list"][0]["class"] = "NEW"
-    with pytest.raises(child.Refused):
+    with pytest.raises(child.Refusal):
         child.verify(json.dumps(tree), ALLOWED)

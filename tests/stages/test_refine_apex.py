@@ -8,7 +8,7 @@ from typing import Any
 
 from stages.core.lines.lines import dump
 from stages.core.linking.refine.apex import apex, original_names
-from stages.core.runtime.stage import Reported
+from stages.core.runtime.stage import TaskReport
 from tests.helpers import ga360
 from tests.helpers.linking_tables import keyed_table as table
 from tests.helpers.tools import run
@@ -21,7 +21,7 @@ def column(name: str) -> dict[str, Any]:
     return {"name": name, "type": "VARCHAR"}
 
 
-def example() -> Reported:
+def example() -> TaskReport:
     """The example of the seed, canonical names in its sections."""
     source = {"kind": "snowflake", "table": NAME}
     made: Any = {"kind": "table", "catalog": "c", "name": "ga_sessions_2017", "describe_key": "k",
@@ -38,7 +38,7 @@ def example() -> Reported:
         "refine": {"refined_schema": {"ga_sessions_2017": {"relevant_columns": refined}}},
     }  # fmt: skip
     catalog: Any = {"kind": "catalog", "id": "c", "name": "GA360"}
-    return Reported(task, catalog, [made])
+    return TaskReport(task, catalog, [made])
 
 
 def test_the_example_of_the_seed() -> None:
@@ -64,7 +64,7 @@ def test_the_example_of_the_seed() -> None:
 def test_tasks_without_a_refined_schema_are_left_out() -> None:
     one = example()
     bare: Any = {"kind": "task", "task_id": "2", "question": "q"}
-    assert list(json.loads(apex([one, Reported(bare, None, [])]))) == ["sf_bq009"]
+    assert list(json.loads(apex([one, TaskReport(bare, None, [])]))) == ["sf_bq009"]
     assert json.loads(apex([])) == {}
 
 

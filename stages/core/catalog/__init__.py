@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.catalog import partitions
-from stages.core.catalog.build import ScanResult, Unnamed, build, with_id
+from stages.core.catalog.build import FoundTable, ScanResult, build, with_id
 from stages.core.catalog.discover import (
     NO_TARGETS,
     DataFile,
@@ -25,7 +25,7 @@ from stages.core.catalog.discover import (
 from stages.core.catalog.documents import document, marked
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
-from stages.core.catalog.scan_cache import Job, Remembered, Result, ScanCache, bounded
+from stages.core.catalog.scan_cache import Job, Result, ScanCache, ScanMemory, bounded
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.catalog.tasks import TaskRoot, locate, surroundings, task_of
 from stages.core.errors import SourceError, os_words
@@ -143,9 +143,9 @@ def _catalog(
 
 def _tables(found: Findings, options: ScanOptions) -> list[Table]:
     """Table records of all data files, in the order of paths; what fails is listed as skipped."""
-    unnamed: list[Unnamed] = []
+    unnamed: list[FoundTable] = []
     jobs = [(item.module.KIND, item.full, options) for item in found.data]
-    memory = Remembered(jobs, ScanCache()) if options.cache else None
+    memory = ScanMemory(jobs, ScanCache()) if options.cache else None
     results = memory.results(_read) if memory else _read(jobs)
     for item, raws in zip(found.data, results, strict=True):
         if isinstance(raws, str):
@@ -166,9 +166,9 @@ def _read(jobs: Sequence[Job]) -> Iterator[Result]:
     return in_order(_raws, jobs)
 
 
-def _unnamed(item: DataFile, raw: SourceTable) -> Unnamed:
+def _unnamed(item: DataFile, raw: SourceTable) -> FoundTable:
     origin = Origin(item.path, item.module.KIND, raw.name, item.several or raw.inner is not None)
-    return Unnamed(origin, raw, partitions.size(item.full), marked(item.full))
+    return FoundTable(origin, raw, partitions.size(item.full), marked(item.full))
 
 
 def _raws(job: Job) -> Result:

@@ -32,7 +32,7 @@ def key(schema: str, name: str) -> str:
 
 def placed(
     schema: str, kind: str, raw: SourceTable, *, source: Mapping[str, object] | None = None
-) -> Unnamed:
+) -> FoundTable:
     """A table of a schema, ready for `built`.
 
     Args:
@@ -45,10 +45,10 @@ def placed(
     extra: dict[str, object] = {"describe_key": key(schema, raw.name)}
     if source is not None:
         extra["source"] = dict(source)
-    return Unnamed(Origin(schema, kind, raw.name, True), raw, extra=extra)
+    return FoundTable(Origin(schema, kind, raw.name, True), raw, extra=extra)
 
 
-def built(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
+def built(found: Sequence[FoundTable], options: ScanOptions) -> list[Table]:
     """Table records, the foreign keys between schemas included."""
     tables = build(found, options)
     for item, table in zip(found, tables, strict=True):
@@ -101,7 +101,7 @@ class ScanResult:
 
 
 @dataclass(frozen=True)
-class Unnamed:
+class FoundTable:
     """A table that has no canonical name yet: where it comes from, and what its source says."""
 
     origin: Origin
@@ -111,7 +111,7 @@ class Unnamed:
     extra: JsonMapping = field(default_factory=dict)
 
 
-def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
+def build(found: Sequence[FoundTable], options: ScanOptions) -> list[Table]:
     """Table records, with ``catalog`` still empty, in the order given."""
     origins = [item.origin for item in found]
     names = canonical_names(origins)
@@ -130,7 +130,7 @@ def build(found: Sequence[Unnamed], options: ScanOptions) -> list[Table]:
 
 
 def _table(
-    item: Unnamed,
+    item: FoundTable,
     name: str,
     alias: list[str],
     references: list[ForeignKey],
@@ -168,7 +168,7 @@ def _put(record: dict[str, object], key: str, value: object) -> None:
         record[key] = value
 
 
-def _source(item: Unnamed) -> Source:
+def _source(item: FoundTable) -> Source:
     source: Source = {"kind": item.origin.kind, "path": item.origin.path}
     if item.raw.inner is not None:
         source["table"] = item.raw.inner
@@ -218,7 +218,9 @@ def _clean(text: str) -> str:
 
 
 def _references(
-    item: Unnamed, known: Mapping[tuple[str, str], str], keys: Mapping[tuple[str, str], list[str]]
+    item: FoundTable,
+    known: Mapping[tuple[str, str], str],
+    keys: Mapping[tuple[str, str], list[str]],
 ) -> list[ForeignKey]:
     """Foreign keys with canonical table names, and the other table's key where none is named."""
     found: list[ForeignKey] = []

@@ -186,7 +186,7 @@ Job: TypeAlias = tuple[str, Path, ScanOptions]
 Result: TypeAlias = list[SourceTable] | str
 
 
-class Remembered:
+class ScanMemory:
     """Results of a list of jobs, from the cache where nothing changed.
 
     Args:

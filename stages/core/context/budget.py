@@ -26,7 +26,7 @@ class PageFormat(Protocol):
 
 
 @dataclass(frozen=True)
-class Fitted:
+class BudgetFit:
     """A page as it is to be shown, its text, and the text's tokens."""
 
     page: Page
@@ -34,7 +34,7 @@ class Fitted:
     tokens: int
 
 
-def fit(page: Page, form: PageFormat) -> Fitted:
+def fit(page: Page, form: PageFormat) -> BudgetFit:
     """The page with as much left out as its budget asks for.
 
     Args:
@@ -61,9 +61,9 @@ def fit(page: Page, form: PageFormat) -> Fitted:
     return _written(replace(last, over=True), form)
 
 
-def _written(page: Page, form: PageFormat) -> Fitted:
+def _written(page: Page, form: PageFormat) -> BudgetFit:
     text = form.whole(page)
-    return Fitted(page, text, count(text))
+    return BudgetFit(page, text, count(text))
 
 
 _Change: TypeAlias = Callable[[TableView], TableView | None]

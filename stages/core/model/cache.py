@@ -219,7 +219,7 @@ class Cache:
         self._db.close()
 
 
-class Exported:
+class ExportedReplies:
     """A file that ``winnow cache export`` wrote: only read, and the same for every URL.
 
     Raises:
@@ -284,11 +284,11 @@ def whole_prefix(prefix: str) -> str:
     return prefix if prefix.startswith(PREFIX) else f"{PREFIX}{prefix}"
 
 
-def open_store(where: Path | None) -> Cache | Exported | None:
+def open_store(where: Path | None) -> Cache | ExportedReplies | None:
     """The store at a path: a folder, or an exported file; None for None."""
     if where is None:
         return None
-    return Exported(where) if is_export(where) else Cache(where)
+    return ExportedReplies(where) if is_export(where) else Cache(where)
 
 
 def _text(value: object) -> str:

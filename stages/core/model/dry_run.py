@@ -14,7 +14,7 @@ import orjson
 from stages.core.errors import NotSent
 from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
 from stages.core.model.base import BaseClient
-from stages.core.model.cache import Cache, Exported, ReplyStore, open_store
+from stages.core.model.cache import Cache, ExportedReplies, ReplyStore, open_store
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Reply, Request, key_of, whole
 from stages.core.model.structured import checker
@@ -114,7 +114,7 @@ class Dry(BaseClient):
             NotSent: No placeholder fits the schema.
         """
         kept = whole(request, self.options)
-        url = None if isinstance(self.store, Exported) else self.options.base_url
+        url = None if isinstance(self.store, ExportedReplies) else self.options.base_url
         reply = self.store.get(key_of(kept, url)) if self.store else None
         self.asked(request, caller, cached=reply is not None)
         if reply is None:

@@ -20,7 +20,7 @@ from stages.core.lines.io import output, replacing
 from stages.core.lines.lines import Output, parse
 from stages.core.lines.sections import sound
 from stages.core.params import Options
-from stages.core.runtime.stage import Reported, Stage
+from stages.core.runtime.stage import Stage, TaskReport
 
 if TYPE_CHECKING:
     from stages.core.records import Catalog, Table, Task
@@ -52,10 +52,10 @@ class RecordingOutput(Output):
             self._tasks.append(sound(record, self.name)[0])
 
     @property
-    def reported(self) -> list[Reported]:
+    def reported(self) -> list[TaskReport]:
         """What passed, in its order."""
         return [
-            Reported(
+            TaskReport(
                 task,
                 self._catalogs.get(task.get("catalog", "")),
                 list(self._tables.get(task.get("catalog", ""), {}).values()),

@@ -25,7 +25,7 @@ def _markdown(made: Section) -> str:
 
 
 @dataclass(frozen=True)
-class Reported:
+class TaskReport:
     """A task as it was written, with its catalog (None where it has none) and its tables."""
 
     task: Task
@@ -43,7 +43,7 @@ class Report:
     """
 
     option: click.Option
-    make: Callable[[Sequence[Reported]], bytes]
+    make: Callable[[Sequence[TaskReport]], bytes]
 
 
 @dataclass(frozen=True)

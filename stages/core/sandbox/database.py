@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from stages.core.sandbox.engine.engine import Engine
     from stages.core.sandbox.engine.store import Load, Progress
-    from stages.core.sandbox.gate.gate import Checked
+    from stages.core.sandbox.gate.gate import CheckedQuery
 
 LONGEST = 240
 _PARTS = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^.]+')
@@ -467,7 +467,7 @@ class Database:
         checked = server_gate.check(query, self.names, self.limits, notes, own)
         return self._run(checked, kind, rows, url)
 
-    def _run(self, checked: Checked, kind: str, rows: int, url: str = "") -> Answer:
+    def _run(self, checked: CheckedQuery, kind: str, rows: int, url: str = "") -> Answer:
         """Run a checked query, or describe or sum up its columns."""
         from stages.core.sandbox.engine.worker import EngineError
 
@@ -518,7 +518,7 @@ def _selected(about: Table | exp.Expr) -> exp.Expr:
     return tree
 
 
-def _given(checked: Checked) -> list[str]:
+def _given(checked: CheckedQuery) -> list[str]:
     """Names that the statement gives to columns."""
     from sqlglot import exp
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.engine.pool import Pool
     from stages.core.sandbox.engine.store import Store
-    from stages.core.sandbox.gate.gate import Checked
+    from stages.core.sandbox.gate.gate import CheckedQuery
     from stages.core.sandbox.limits import Answer, Limits
 
 LAYOUT = 2
@@ -263,7 +263,7 @@ class Data:
         )
 
     def _checked(
-        self, sql: str, tree: exp.Expr, own: str, check: Callable[[exp.Expr], Checked]
+        self, sql: str, tree: exp.Expr, own: str, check: Callable[[exp.Expr], CheckedQuery]
     ) -> tuple[str, Sequence[Table]]:
         """A statement that was read; one about the schema stays as it came."""
         from stages.core.sandbox import database

@@ -39,7 +39,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 @dataclass(frozen=True)
-class Named:
+class ColumnSpec:
     """A column before its values are known."""
 
     name: str
@@ -70,7 +70,7 @@ def _cut(text: str, cell: int) -> str:
 
 def fill(
     raw: SourceTable,
-    named: Sequence[Named],
+    named: Sequence[ColumnSpec],
     types: Sequence[object],
     rows: list[Row],
     options: ScanOptions,
@@ -96,7 +96,7 @@ def fill(
 
 
 def _column(
-    named: Named, kind: object, values: Sequence[str | None], options: ScanOptions
+    named: ColumnSpec, kind: object, values: Sequence[str | None], options: ScanOptions
 ) -> Column:
     column: Column = {"name": named.name, "type": named.type}
     if named.declared and named.declared != named.type:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from stages.core.catalog.build import ScanResult, Unnamed, build, with_id
+from stages.core.catalog.build import FoundTable, ScanResult, build, with_id
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.schema_only.types import duckdb_type
 from stages.core.catalog.source_table import ScanOptions, SourceTable
@@ -120,7 +120,7 @@ def catalog_of(record: JsonObject, name: str, options: ScanOptions) -> ScanResul
     return ScanResult(with_id(catalog, tables), tables)
 
 
-def _unnamed(table: JsonObject, dialect: str) -> Unnamed:
+def _unnamed(table: JsonObject, dialect: str) -> FoundTable:
     primary = table.get("primary_key") or []
     foreign = [_foreign_key(key) for key in table.get("foreign_keys") or []]
     marks = {
@@ -135,7 +135,7 @@ def _unnamed(table: JsonObject, dialect: str) -> Unnamed:
         checked="declared",
         warnings=[] if table["columns"] else ["the schema file names no column of this table"],
     )
-    return Unnamed(
+    return FoundTable(
         Origin("", "schema", table["name"], False), raw, extra=_words(table, TABLE_WORDS)
     )
 

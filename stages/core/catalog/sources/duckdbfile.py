@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from stages.core.catalog.documents import MARK_TABLE
 from stages.core.catalog.duck import interrupt
 from stages.core.catalog.duck import rows as duck_rows
-from stages.core.catalog.duck.rows import Named, Row
+from stages.core.catalog.duck.rows import ColumnSpec, Row
 from stages.core.catalog.duck.sql import quote, text
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
@@ -48,7 +48,7 @@ class DuckEntry:
     view: bool
     comment: str
     query: str = ""
-    columns: list[Named] = field(default_factory=list)
+    columns: list[ColumnSpec] = field(default_factory=list)
     primary: list[str] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
     unique: set[str] = field(default_factory=set)
@@ -131,7 +131,7 @@ def _entries(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], DuckEntry]
         if entry is not None:
             free = None if entry.view else bool(nullable) and name not in entry.primary
             entry.columns.append(
-                Named(name, kind, nullable=free, key=_mark(entry, name), comment=comment or "")
+                ColumnSpec(name, kind, nullable=free, key=_mark(entry, name), comment=comment or "")
             )
     return found
 

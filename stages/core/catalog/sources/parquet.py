@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.duck import rows as duck_rows
-from stages.core.catalog.duck.rows import Named, Row
+from stages.core.catalog.duck.rows import ColumnSpec, Row
 from stages.core.catalog.duck.sql import quote, text
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import SourceError
@@ -48,7 +48,8 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
             raise SourceError(f"damaged: {duck_rows.told(error, path)}", place=path.name) from None
         raw = SourceTable(path.name[: -len(path.suffix)], [], rows={"count": count, "how": "exact"})
         named = [
-            Named(item[0], str(item[1]), nullable=optional.get(item[0])) for item in description
+            ColumnSpec(item[0], str(item[1]), nullable=optional.get(item[0]))
+            for item in description
         ]
         rows: list[Row] = []
         try:

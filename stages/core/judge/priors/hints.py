@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stages.core.judge import Judgment
     from stages.core.judge.match.data_lookup import UnreadValues, ValueLookup
     from stages.core.judge.priors.query_log import BoundHistory, QueryLog
-    from stages.core.judge.priors.rules import Applied, BoundRules, RuleFile
+    from stages.core.judge.priors.rules import BoundRules, RuleChanges, RuleFile
     from stages.core.records import Table, Task
     from stages.core.sandbox.database import Database
 
@@ -64,7 +64,7 @@ class Hints:
         seeker = ValueLookup(tables, self.data)
         return Ready(self, task, tables, rules, history, seeker, unread)
 
-    def applied(self, task: Task, tables: Sequence[Table]) -> Applied | None:
+    def applied(self, task: Task, tables: Sequence[Table]) -> RuleChanges | None:
         """What the rules say to the question; None where there are none, or they are off."""
         from stages.core.names import names_of
 

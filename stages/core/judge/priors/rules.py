@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Applied:
+class RuleChanges:
     """What the rules say to one question, in the names that the rule file uses.
 
     Attributes:
@@ -46,7 +46,7 @@ class Applied:
     notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
 
-    def within(self, names: Names) -> Applied:
+    def within(self, names: Names) -> RuleChanges:
         """The same in the catalog's own names; a note for each name that it does not have.
 
         Args:
@@ -75,7 +75,7 @@ class Applied:
         notes = {names.table(name) or name: note for name, note in self.notes.items()}
         added, wanted = tables(self.add_tables), columns(self.add_columns)
         # Rules may name one table by different spellings, so what is added is known only here.
-        return Applied(
+        return RuleChanges(
             added,
             tuple(name for name in tables(self.forbid_tables) if name not in added),
             wanted,
@@ -133,7 +133,7 @@ class RuleFile:
     def __str__(self) -> str:
         return self.digest
 
-    def apply(self, question: str) -> Applied:
+    def apply(self, question: str) -> RuleChanges:
         """What the rules that match the question say together."""
         asked = composed(question)
         matched = [(rule, words) for rule in self.rules if (words := rule.match(asked))]
@@ -153,7 +153,7 @@ class RuleFile:
         notes = {
             name: (words, rule.name) for rule, words in reversed(matched) for name in _touched(rule)
         }
-        return Applied(_once(add), _once(forbid), _once(columns), _once(gone), notes)
+        return RuleChanges(_once(add), _once(forbid), _once(columns), _once(gone), notes)
 
 
 def _touched(rule: Rule) -> list[str]:
@@ -183,7 +183,7 @@ class BoundRules:
     rules: RuleFile
     names: Names
 
-    def apply(self, question: str) -> Applied:
+    def apply(self, question: str) -> RuleChanges:
         """What the rules that match the question say, of tables and columns that exist."""
         return self.rules.apply(question).within(self.names)
 
@@ -350,7 +350,7 @@ SURE = 0.99
 Item = TypeVar("Item", RankedTable, RankedColumn)
 
 
-def apply_rules(found: Judgment, applied: Applied) -> Judgment:
+def apply_rules(found: Judgment, applied: RuleChanges) -> Judgment:
     """The judgment in which what the rules add is kept, and what they forbid is not.
 
     A column that had no evidence of its own is listed where a rule adds it. Applying the
@@ -379,11 +379,11 @@ def apply_rules(found: Judgment, applied: Applied) -> Judgment:
     )
 
 
-def _table(table: RankedTable, applied: Applied) -> RankedTable:
+def _table(table: RankedTable, applied: RuleChanges) -> RankedTable:
     return _moved(table, table.name, table.name, applied.add_tables, applied.forbid_tables, applied)
 
 
-def _column(column: RankedColumn, applied: Applied) -> RankedColumn:
+def _column(column: RankedColumn, applied: RuleChanges) -> RankedColumn:
     pair = (column.table, column.name)
     if column.table in applied.forbid_tables:
         return replace(column, keep=False)
@@ -396,7 +396,7 @@ def _moved(
     table: str,
     add: Collection[object],
     forbid: Collection[object],
-    applied: Applied,
+    applied: RuleChanges,
 ) -> Item:
     """The item with the rule's evidence in front, where a rule names it."""
     if key not in add and key not in forbid:

@@ -20,7 +20,7 @@ from stages.core.jsontypes import JsonMapping, JsonValue
 from stages.core.lang import Lang
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS
-from stages.core.linking.explore.judgments import JUDGMENT, Judged, parse_judgment
+from stages.core.linking.explore.judgments import JUDGMENT, TableFinding, parse_judgment
 from stages.core.records import Column, Field, Statement, Table, Task
 from stages.core.sandbox.result_cache import QueryOutcome
 from stages.core.text import block, cell, quoted, safe_lines, visible
@@ -242,7 +242,7 @@ def prompt_hash(lang: Lang) -> str:
 
 async def explore_table(
     model: Model, data: Data, task: Task, table: Table, kept: Sequence[str], terms: ExploreOptions
-) -> Judged:
+) -> TableFinding:
     """The judgment that the model reaches by way of its queries.
 
     Args:

@@ -40,7 +40,7 @@ JUDGMENT: Mapping[str, object] = {
 
 
 @dataclass
-class Judged:
+class TableFinding:
     """A table's judgment, and what to say about it."""
 
     judgment: TableJudgment
@@ -69,7 +69,7 @@ def judgment(
     return made
 
 
-def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -> Judged:
+def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -> TableFinding:
     """The judgment of a reply; columns that the table has not are dropped, with a note.
 
     Args:
@@ -96,7 +96,7 @@ def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -
         summary=_text(reply["table_summary"]),
         log=log,
     )
-    return Judged(made, notes)
+    return TableFinding(made, notes)
 
 
 def judged(name: str, reason: str, seen: str) -> JudgedColumn:

@@ -17,8 +17,13 @@ from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
-from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA, ReplyReader, Said
-from stages.core.linking.prune.tally import Voted
+from stages.core.linking.prune.replies import (
+    NEGATIVE_SCHEMA,
+    POSITIVE_SCHEMA,
+    PruneReply,
+    ReplyReader,
+)
+from stages.core.linking.prune.tally import PruneVote
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
 from stages.core.readers import listed
@@ -64,7 +69,7 @@ class SampledReplies:
         error: Which calls failed and what that means; empty where none did.
     """
 
-    votes: tuple[Voted, ...] = ()
+    votes: tuple[PruneVote, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
 
@@ -135,26 +140,28 @@ def _measure(paper: Brief) -> Callable[[Batch], int]:
 
 def _votes(
     batches: Sequence[Batch], answers: Sequence[Reply | ModelError], samples: int
-) -> tuple[list[Voted], list[str]]:
+) -> tuple[list[PruneVote], list[str]]:
     """The votes on each batch, and the names that mean nothing in it."""
-    found: list[Voted] = []
+    found: list[PruneVote] = []
     unknown: dict[str, None] = {}
     for number, batch in enumerate(batches):
         reader = ReplyReader(batch)
         own = answers[number * 2 * samples : (number + 1) * 2 * samples]
         negatives = tuple(_said(reader.negative, answer) for answer in own[:samples])
         positives = tuple(_said(reader.positive, answer) for answer in own[samples:])
-        found.append(Voted(batch.columns, negatives, positives))
+        found.append(PruneVote(batch.columns, negatives, positives))
         for said in (*negatives, *positives):
             unknown |= dict.fromkeys(said.unknown if said else ())
     return found, list(unknown)
 
 
-def _said(read: Callable[[Mapping[str, object]], Said], answer: Reply | ModelError) -> Said | None:
+def _said(
+    read: Callable[[Mapping[str, object]], PruneReply], answer: Reply | ModelError
+) -> PruneReply | None:
     return None if isinstance(answer, ModelError) else read(answer.data)
 
 
-def _error(votes: Sequence[Voted], answers: Sequence[Reply | ModelError]) -> str:
+def _error(votes: Sequence[PruneVote], answers: Sequence[Reply | ModelError]) -> str:
     """How many calls failed and what was kept for it; empty where all came through."""
     failures = [answer for answer in answers if isinstance(answer, ModelError)]
     if not failures:

@@ -68,7 +68,7 @@ def _in_chinese(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Protected:
+class ProtectedColumns:
     """The protected candidate columns of one catalog, each kind made when it is asked for.
 
     Args:
@@ -164,7 +164,7 @@ MAX_COLUMNS = 2_000
 
 
 def by_evidence(
-    guarded: Protected, scores: Scores, whole: Collection[str] = ()
+    guarded: ProtectedColumns, scores: Scores, whole: Collection[str] = ()
 ) -> dict[str, frozenset[str]]:
     """The candidate columns that stay, by table; a table that is missing goes.
 

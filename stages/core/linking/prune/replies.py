@@ -52,7 +52,7 @@ POSITIVE_SCHEMA = _reply_schema(*RELEVANT)
 
 
 @dataclass(frozen=True)
-class Said:
+class PruneReply:
     """What one reply names.
 
     Args:
@@ -72,11 +72,11 @@ class ReplyReader:
 
     batch: Batch
 
-    def negative(self, reply: Mapping[str, object]) -> Said:
+    def negative(self, reply: Mapping[str, object]) -> PruneReply:
         """What the reply takes away; data that fits `NEGATIVE_SCHEMA`."""
         return self._read(reply, *IRRELEVANT, generous=False)
 
-    def positive(self, reply: Mapping[str, object]) -> Said:
+    def positive(self, reply: Mapping[str, object]) -> PruneReply:
         """What the reply keeps; data that fits `POSITIVE_SCHEMA`."""
         return self._read(reply, *RELEVANT, generous=True)
 
@@ -84,7 +84,7 @@ class ReplyReader:
         """The tables that a name or a short id means, read generously."""
         return self._tables(said, generous=True, group=True)
 
-    def _read(self, reply: JsonMapping, tables: str, columns: str, *, generous: bool) -> Said:
+    def _read(self, reply: JsonMapping, tables: str, columns: str, *, generous: bool) -> PruneReply:
         whole: set[str] = set()
         units: set[ColumnRef] = set()
         unknown: list[str] = []
@@ -100,7 +100,7 @@ class ReplyReader:
                 units |= names
                 unknown += [] if names or not owners else [f"{entry['table']}.{said}"]
         units |= {(table, name) for table in whole for name in self._shown[table]}
-        return Said(frozenset(whole), frozenset(units), tuple(unknown))
+        return PruneReply(frozenset(whole), frozenset(units), tuple(unknown))
 
     def _tables(self, said: str, *, generous: bool, group: bool) -> set[str]:
         """Tables that the name means; a group's id means all of its tables where that counts."""

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from stages.core.linking.column_refs import ColumnRef, column_refs, every, folded, grouped
-from stages.core.linking.prune.replies import Said
+from stages.core.linking.prune.replies import PruneReply
 
 if TYPE_CHECKING:
     from stages.core.records import Prune, PruneLost, Table
@@ -29,7 +29,7 @@ def superset_section(
     kept: Mapping[str, frozenset[str]],
     *,
     cut: Mapping[str, frozenset[str]] | None = None,
-    contested: Sequence[Contested] = (),
+    contested: Sequence[ContestedColumn] = (),
     batches: int = 0,
     notes: Sequence[str] = (),
     error: str = "",
@@ -92,7 +92,7 @@ def _lost(
     }
 
 
-def _vote(item: Contested) -> dict[str, object]:
+def _vote(item: ContestedColumn) -> dict[str, object]:
     column = {"column": item.column} if item.column else {}
     counts = {"irrelevant": item.irrelevant, "relevant": item.relevant}
     return {"table": item.table, **column, **counts, "kept": item.kept}
@@ -112,7 +112,7 @@ Named = TypeVar("Named", str, ColumnRef)
 
 
 @dataclass(frozen=True)
-class Voted:
+class PruneVote:
     """What the samples say about one batch.
 
     Args:
@@ -121,8 +121,8 @@ class Voted:
     """
 
     shown: Mapping[str, Sequence[str]]
-    negatives: tuple[Said | None, ...]
-    positives: tuple[Said | None, ...]
+    negatives: tuple[PruneReply | None, ...]
+    positives: tuple[PruneReply | None, ...]
 
     @property
     def failed(self) -> bool:
@@ -131,7 +131,7 @@ class Voted:
 
 
 @dataclass(frozen=True)
-class Contested:
+class ContestedColumn:
     """A table (column empty) or column that was named irrelevant and stays.
 
     Args:
@@ -162,7 +162,7 @@ class PruneOutcome:
     kept: Mapping[str, frozenset[str]]
     judged: frozenset[str] = frozenset()
     relevant: frozenset[ColumnRef] = frozenset()
-    contested: tuple[Contested, ...] = ()
+    contested: tuple[ContestedColumn, ...] = ()
     refused: bool = False
 
 
@@ -183,7 +183,7 @@ class _Tally:
 
 def merged(
     tables: Sequence[Table],
-    votes: Iterable[Voted],
+    votes: Iterable[PruneVote],
     *,
     names: Collection[ColumnRef],
     keys: Collection[ColumnRef],
@@ -214,7 +214,7 @@ def merged(
     return PruneOutcome(kept, frozenset(judged), relevant, contested, refused)
 
 
-def _tallied(votes: Iterable[Voted]) -> _Tally:
+def _tallied(votes: Iterable[PruneVote]) -> _Tally:
     tally = _Tally()
     for batch in votes:
         tally.judged |= batch.shown.keys()
@@ -277,9 +277,9 @@ def _contested(
     tally: _Tally,
     names: Collection[ColumnRef],
     keys: Collection[ColumnRef],
-) -> tuple[Contested, ...]:
+) -> tuple[ContestedColumn, ...]:
     """What was named irrelevant and stays; a table stands for its columns."""
-    found: dict[str, list[Contested]] = defaultdict(list)
+    found: dict[str, list[ContestedColumn]] = defaultdict(list)
     for (table, column), against in sorted(tally.against.items()):
         named_whole = tally.against.get((table, ""), 0)
         if table not in kept or (column and column not in kept[table]):
@@ -288,7 +288,7 @@ def _contested(
             continue
         why = _why((table, column), tally, names, keys)
         favour = tally.favour.get((table, column), 0)
-        found[table].append(Contested(table, column, against, favour, why))
+        found[table].append(ContestedColumn(table, column, against, favour, why))
     return tuple(item for table in sorted(found) for item in found[table])
 
 

@@ -17,10 +17,10 @@ from stages.core.linking.refine.choice import within
 
 if TYPE_CHECKING:
     from stages.core.records import Table
-    from stages.core.runtime.stage import Reported
+    from stages.core.runtime.stage import TaskReport
 
 
-def apex(tasks: Sequence[Reported]) -> bytes:
+def apex(tasks: Sequence[TaskReport]) -> bytes:
     """The file's content: every task that has a section ``refine``, in their order.
 
     Of two tasks with one id the later stands.
@@ -31,7 +31,7 @@ def apex(tasks: Sequence[Reported]) -> bytes:
     return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _entry(one: Reported) -> JsonObject:
+def _entry(one: TaskReport) -> JsonObject:
     names = original_names(one.tables)
     refined = or_empty(section(one.task, "refine")).get("refined_schema", {})
     judged = or_empty(section(one.task, "explore")).get("table_judgments", {})
@@ -51,7 +51,7 @@ def _entry(one: Reported) -> JsonObject:
     }
 
 
-def _groups(one: Reported, names: Mapping[str, str]) -> dict[str, list[str]]:
+def _groups(one: TaskReport, names: Mapping[str, str]) -> dict[str, list[str]]:
     """Tables that pruning kept, by their kept columns as Python writes a sorted list of names."""
     kept: Mapping[str, Sequence[str]] = or_empty(section(one.task, "prune")).get("kept", {})
     found: dict[str, list[str]] = {}

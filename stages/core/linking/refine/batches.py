@@ -22,7 +22,7 @@ MOST_TOKENS = 32_000
 
 
 @dataclass(frozen=True)
-class Portion:
+class RefineBatch:
     """What one prompt shows.
 
     Args:
@@ -48,7 +48,7 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class RefineBatches:
     """All portions of a round.
 
     Args:
@@ -57,18 +57,18 @@ class Dealt:
         notes: What is not shown in full.
     """
 
-    portions: tuple[Portion, ...]
+    portions: tuple[RefineBatch, ...]
     unshown: tuple[ColumnRef, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def pack(
     shown: Sequence[tuple[Candidate, Sequence[str]]],
-    size: Callable[[Portion], int],
+    size: Callable[[RefineBatch], int],
     *,
     most: int,
     lang: Lang,
-) -> Dealt:
+) -> RefineBatches:
     """The candidates in as few portions as they need.
 
     Args:
@@ -79,16 +79,16 @@ def pack(
     """
     for brief in (TableDetail.FULL, TableDetail.NAMES):
         pieces = [_piece(item, columns, brief, lang) for item, columns in shown]
-        if size(Portion(tuple(pieces))) <= most:
+        if size(RefineBatch(tuple(pieces))) <= most:
             notes = _brief_note(pieces) if brief is TableDetail.NAMES else []
-            return Dealt((Portion(tuple(pieces)),), notes=tuple(notes))
-    room = most - size(Portion(())) - 32  # boundaries made from hashes are not counted apart
+            return RefineBatches((RefineBatch(tuple(pieces)),), notes=tuple(notes))
+    room = most - size(RefineBatch(())) - 32  # boundaries made from hashes are not counted apart
     parts: list[CandidatePart] = []
     for piece in pieces:
         parts += _fitting(piece, room)
     portions = [kept for portion in _packed(parts, room) for kept in _within(portion, size, most)]
     have = {unit for portion in portions for unit in portion.units}
-    missing = [unit for unit in Portion(tuple(pieces)).units if unit not in have]
+    missing = [unit for unit in RefineBatch(tuple(pieces)).units if unit not in have]
     notes = [
         f"candidates are over --max-tokens: shown in {len(portions)} prompts",
         *_brief_note(parts),
@@ -96,7 +96,7 @@ def pack(
     if missing:
         names = ", ".join(dict.fromkeys(visible(table, 80) for table, _ in missing))
         notes.append(f"no prompt has room for columns of {names}: they stay")
-    return Dealt(tuple(portions) or (Portion(()),), tuple(missing), tuple(notes))
+    return RefineBatches(tuple(portions) or (RefineBatch(()),), tuple(missing), tuple(notes))
 
 
 def _piece(
@@ -140,22 +140,24 @@ def _cost(piece: CandidatePart) -> int:
     return count(piece.text) + 2
 
 
-def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[Portion]:
+def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[RefineBatch]:
     """Greedy portions in the order of the pieces."""
     held: list[CandidatePart] = []
     tokens = 0
     for piece in pieces:
         cost = _cost(piece)
         if held and tokens + cost > room:
-            yield Portion(tuple(held))
+            yield RefineBatch(tuple(held))
             held, tokens = [], 0
         held.append(piece)
         tokens += cost
     if held:
-        yield Portion(tuple(held))
+        yield RefineBatch(tuple(held))
 
 
-def _within(portion: Portion, size: Callable[[Portion], int], most: int) -> Iterator[Portion]:
+def _within(
+    portion: RefineBatch, size: Callable[[RefineBatch], int], most: int
+) -> Iterator[RefineBatch]:
     """The portion, halved until its prompt is within the limit."""
     if size(portion) <= most:
         yield portion
@@ -172,7 +174,7 @@ def _within(portion: Portion, size: Callable[[Portion], int], most: int) -> Iter
     else:
         return
     for half in halves:
-        yield from _within(Portion(tuple(half)), size, most)
+        yield from _within(RefineBatch(tuple(half)), size, most)
 
 
 def listed_columns(chosen: Mapping[str, Sequence[str]], room: int) -> str:

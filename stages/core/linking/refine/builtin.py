@@ -17,7 +17,7 @@ from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import column_refs
 from stages.core.linking.prune.builtin import is_name_column
 from stages.core.linking.refine.candidates import Candidate
-from stages.core.linking.refine.choice import ColumnChoice, Picked, within
+from stages.core.linking.refine.choice import ColumnChoice, Selection, within
 from stages.core.records import LinkColumn, LinkTable, Table, Task
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MARKED: Mapping[Lang, str] = {
 }
 
 
-def marked(picked: Picked, candidates: Sequence[Candidate], lang: Lang) -> None:
+def marked(picked: Selection, candidates: Sequence[Candidate], lang: Lang) -> None:
     """Choose all that exploring marked relevant."""
     for item in candidates:
         if item.relevant:
@@ -42,7 +42,11 @@ def marked(picked: Picked, candidates: Sequence[Candidate], lang: Lang) -> None:
 
 
 def focused(
-    picked: Picked, task: Task, tables: Sequence[Table], candidates: Sequence[Candidate], lang: Lang
+    picked: Selection,
+    task: Task,
+    tables: Sequence[Table],
+    candidates: Sequence[Candidate],
+    lang: Lang,
 ) -> None:
     """Choose what exploring marked relevant and the judge keeps; all that is marked where the
     marks are a model's, or the judge keeps none of it."""

@@ -17,7 +17,7 @@ class ColumnChoice:
     observations: str = ""
 
 
-class Picked:
+class Selection:
     """Chosen columns by table.
 
     A nested column that is chosen as a whole covers all its fields.

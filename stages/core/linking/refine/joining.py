@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from stages.core.lang import Lang
 from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
-from stages.core.linking.refine.choice import ColumnChoice, Picked
+from stages.core.linking.refine.choice import ColumnChoice, Selection
 from stages.core.names import fold
 from stages.core.readers import listed
 from stages.core.text import quoted
@@ -76,7 +76,7 @@ class Guard:
         self._relations, self._candidates = relations, candidates
         self._limit, self._lang = limit, lang
 
-    def add(self, picked: Picked) -> tuple[list[ColumnRef], list[str]]:
+    def add(self, picked: Selection) -> tuple[list[ColumnRef], list[str]]:
         """Add what the choice lacks; what was added, and notes on what was not.
 
         Every kind looks at the choice as it came, so that what one adds draws in no more.
@@ -100,11 +100,11 @@ class Guard:
             added += picked.add_all((*unit, pick) for unit, pick in new.items())
         return added, notes
 
-    def inner(self, picked: Picked) -> list[ColumnRef]:
+    def inner(self, picked: Selection) -> list[ColumnRef]:
         """Add the keys between chosen tables, any number of them; what was added."""
         return picked.add_all(list(self._inner(picked)))
 
-    def _inner(self, picked: Picked) -> Iterator[tuple[str, str, ColumnChoice]]:
+    def _inner(self, picked: Selection) -> Iterator[tuple[str, str, ColumnChoice]]:
         chosen = set(picked.tables)
         near = self._relations.graph.neighbours
         inside = {frozenset((a, b)) for a in chosen for b in near.get(a, frozenset()) & chosen}
@@ -121,10 +121,10 @@ class Guard:
                 if column is not None:
                     yield table, column, pick
 
-    def _outer(self, picked: Picked) -> tuple[Iterator[tuple[str, str, ColumnChoice]], ...]:
+    def _outer(self, picked: Selection) -> tuple[Iterator[tuple[str, str, ColumnChoice]], ...]:
         return (self._other_ends(picked, "declared"), self._other_ends(picked, "value"))
 
-    def _other_ends(self, picked: Picked, how: str) -> Iterator[tuple[str, str, ColumnChoice]]:
+    def _other_ends(self, picked: Selection, how: str) -> Iterator[tuple[str, str, ColumnChoice]]:
         """Candidate columns at the other end of a relation from a chosen column."""
         for edge in self._relations.graph.edges:
             if edge.how != how or self._relations.alike(edge.left, edge.right):
@@ -143,7 +143,7 @@ class Guard:
                     ):
                         yield other, there, pick
 
-    def _same_names(self, picked: Picked) -> dict[ColumnRef, bool]:
+    def _same_names(self, picked: Selection) -> dict[ColumnRef, bool]:
         """Candidate columns that have the name of a chosen column of another table, and whether
         that name is all that could join the two tables."""
         holders: dict[str, list[str]] = {}
@@ -166,7 +166,7 @@ class Guard:
         edges = self._relations.by_pair.get(frozenset((table, other)), ())
         return all(edge.how == "name" for edge in edges)
 
-    def _open(self, picked: Picked, table: str, column: str) -> bool:
+    def _open(self, picked: Selection, table: str, column: str) -> bool:
         """Whether a candidate column is not chosen yet."""
         return column in self._candidates.get(table, ()) and not picked.covers(table, column)
 
@@ -178,7 +178,7 @@ LISTED = 50
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinResult:
     """What joining came to.
 
     Args:
@@ -193,14 +193,14 @@ class Joined:
 
 
 def join(
-    picked: Picked,
+    picked: Selection,
     relations: Relations,
     guard: Guard,
     lang: Lang,
     *,
     declined: Mapping[tuple[str, str], str],
     every: bool,
-) -> Joined:
+) -> JoinResult:
     """Add the shortest join paths between chosen tables that are not connected.
 
     Args:
@@ -224,10 +224,10 @@ def join(
     parts = relations.components(picked.tables)
     if len(parts) > 1:
         notes.append(_note(parts, any(entry.get("declined") for entry in entries)))
-    return Joined(entries[:LISTED], parts if len(parts) > 1 else [], notes)
+    return JoinResult(entries[:LISTED], parts if len(parts) > 1 else [], notes)
 
 
-def _take(path: JoinPath, picked: Picked, relations: Relations, lang: Lang) -> None:
+def _take(path: JoinPath, picked: Selection, relations: Relations, lang: Lang) -> None:
     for edge in path.joins:
         ends = ((edge.left, edge.left_columns), (edge.right, edge.right_columns))
         for table, names in ends:

@@ -17,11 +17,17 @@ from stages.core.lang import Lang
 from stages.core.linking.brief import brief
 from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
-from stages.core.linking.refine.batches import Dealt, listed_columns
+from stages.core.linking.refine.batches import RefineBatches, listed_columns
 from stages.core.linking.refine.candidates import Candidate
-from stages.core.linking.refine.choice import ColumnChoice, Picked, by_table
+from stages.core.linking.refine.choice import ColumnChoice, Selection, by_table
 from stages.core.linking.refine.joining import Guard
-from stages.core.linking.refine.rounds import RoundOptions, RoundPrompt, RoundReply, Way, ask_round
+from stages.core.linking.refine.rounds import (
+    RefineOptions,
+    RoundOptions,
+    RoundPrompt,
+    RoundReply,
+    ask_round,
+)
 from stages.core.linking.resolve import ReplyNames
 from stages.core.records import Statement, Task
 from stages.core.text import visible
@@ -57,7 +63,7 @@ class Progress:
         notes, errors: What is worth knowing.
     """
 
-    picked: Picked = field(default_factory=Picked)
+    picked: Selection = field(default_factory=Selection)
     declined: dict[tuple[str, str], str] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     rounds: list[dict[str, object]] = field(default_factory=list)
@@ -91,7 +97,7 @@ class Refiner:
         candidates: Sequence[Candidate],
         relations: Relations,
         guard: Guard,
-        way: Way,
+        way: RefineOptions,
         *,
         safe: bool,
     ) -> None:
@@ -159,7 +165,7 @@ class Refiner:
             return []
         return self._relations.paths(self.found.picked.tables)[:OFFERED]
 
-    def _take(self, talks: Sequence[RoundReply], portions: Dealt) -> list[ColumnRef]:
+    def _take(self, talks: Sequence[RoundReply], portions: RefineBatches) -> list[ColumnRef]:
         """Choose what the answers name, and all that failed calls were about."""
         kept = ColumnChoice(_FAILED[self._way.lang])
         added = [unit for talk in talks for unit in self._said(talk)]

@@ -21,7 +21,7 @@ from stages.core.lang import Lang
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS, Brief
 from stages.core.linking.join_graph import JoinPath
-from stages.core.linking.refine.batches import Dealt, Portion, pack
+from stages.core.linking.refine.batches import RefineBatch, RefineBatches, pack
 from stages.core.linking.refine.candidates import Candidate
 from stages.core.records import Statement, Task
 from stages.core.sandbox.result_cache import QueryOutcome, shown
@@ -43,7 +43,7 @@ def prompt_hash(lang: Lang) -> str:
 
 
 @dataclass(frozen=True)
-class Way:
+class RefineOptions:
     """How a task is refined.
 
     Args:
@@ -84,7 +84,7 @@ class RoundPrompt:
         paper: Brief,
         task: Task,
         number: int,
-        way: Way,
+        way: RefineOptions,
         confirmed: str,
         paths: Sequence[JoinPath],
     ) -> None:
@@ -99,7 +99,7 @@ class RoundPrompt:
         self._schema = reply_schema(paths=bool(paths))
         self.too_long = ""
 
-    def request(self, portion: Portion, partial: bool) -> Request:
+    def request(self, portion: RefineBatch, partial: bool) -> Request:
         """The request that opens the conversation over a portion."""
         from stages.core.model import Request
 
@@ -117,19 +117,19 @@ class RoundPrompt:
         messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
         return Request(messages=messages, schema=self._schema, name=f"refine_round{self._number}")
 
-    def dealt(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> Dealt:
+    def dealt(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> RefineBatches:
         """The candidates in portions."""
         from stages.core.model.dry_run import tokens_in
 
         most = self._way.most
-        size: Callable[[Portion], int] = lambda portion: tokens_in(self.request(portion, True))  # noqa: E731
-        alone = size(Portion(()))
+        size: Callable[[RefineBatch], int] = lambda portion: tokens_in(self.request(portion, True))  # noqa: E731
+        alone = size(RefineBatch(()))
         if alone > most * 3 // 4:
             self.too_long = (
                 f"instructions and question alone take {alone} tokens: raise --max-tokens {most}"
             )
-            return Dealt(
-                (Portion(()),), tuple((i.name, c) for i, columns in shown for c in columns)
+            return RefineBatches(
+                (RefineBatch(()),), tuple((i.name, c) for i, columns in shown for c in columns)
             )
         return pack(shown, size, most=most, lang=self._way.lang)
 
@@ -212,7 +212,7 @@ class RoundReply:
         error: Why a call failed; then what was shown stays.
     """
 
-    portion: Portion
+    portion: RefineBatch
     replies: list[JsonMapping] = field(default_factory=list)
     log: list[Statement] = field(default_factory=list)
     error: str = ""
@@ -230,7 +230,7 @@ def _confirms(reply: Mapping[str, object]) -> bool:
 async def ask_round(
     model: Model,
     data: Data | None,
-    asked: Sequence[tuple[Portion, Request]],
+    asked: Sequence[tuple[RefineBatch, Request]],
     terms: RoundOptions,
 ) -> list[RoundReply]:
     """A conversation over every portion, side by side; in their order.
@@ -245,7 +245,7 @@ async def ask_round(
 
 
 async def _talk(
-    model: Model, data: Data | None, portion: Portion, request: Request, terms: RoundOptions
+    model: Model, data: Data | None, portion: RefineBatch, request: Request, terms: RoundOptions
 ) -> RoundReply:
     from dataclasses import replace
 

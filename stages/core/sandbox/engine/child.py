@@ -59,12 +59,12 @@ FROZEN = {"age": 2}
 """Functions that ask the clock when they get fewer arguments than this."""
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """The tree holds something that is not on a list; the message says what."""
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowList:
     """The lists: views by name, functions in expressions, functions in FROM."""
 
     views: frozenset[str]
@@ -72,12 +72,12 @@ class Allowed:
     table: frozenset[str]
 
     @classmethod
-    def of(cls, views: Iterable[str], scalar: Iterable[str], table: Iterable[str]) -> Allowed:
+    def of(cls, views: Iterable[str], scalar: Iterable[str], table: Iterable[str]) -> AllowList:
         """The lists from any collections of names."""
         return cls(frozenset(views), frozenset(scalar), frozenset(table))
 
 
-def verify(serialized: str, allowed: Allowed) -> None:
+def verify(serialized: str, allowed: AllowList) -> None:
     """Let pass one SELECT in which everything is on a list.
 
     Args:
@@ -90,28 +90,28 @@ def verify(serialized: str, allowed: Allowed) -> None:
     tree = json.loads(serialized)
     if tree.get("error"):
         if tree.get("error_type") == "not implemented":
-            raise Refused("not a query")
-        raise Refused(f"syntax error: {tree.get('error_message', '')}")
+            raise Refusal("not a query")
+        raise Refusal(f"syntax error: {tree.get('error_message', '')}")
     statements = tree.get("statements", [])
     if len(statements) != 1:
-        raise Refused(f"{len(statements)} statements")
+        raise Refusal(f"{len(statements)} statements")
     if statements[0].get("named_param_map"):
-        raise Refused("a parameter")
+        raise Refusal("a parameter")
     _Walk(allowed).node(statements[0]["node"], frozenset())
 
 
 class _Walk:
     """Goes down the tree; ``ctes`` are the names of WITH that count where it stands."""
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowList) -> None:
         self.allowed = allowed
 
     def node(self, node: JsonMapping, ctes: frozenset[str]) -> None:
         """A query node: its WITH in order, then all else."""
         if node.get("type") not in QUERY_NODES:
-            raise Refused(f"{_words(node.get('type'))} inside a query")
+            raise Refusal(f"{_words(node.get('type'))} inside a query")
         if node.get("sample") is not None:
-            raise Refused("a sample")
+            raise Refusal("a sample")
         if node["type"] == "RECURSIVE_CTE_NODE":
             ctes |= {str(node["cte_name"]).casefold()}
         for entry in node.get("cte_map", {}).get("map", []):
@@ -145,7 +145,7 @@ class _Walk:
     def expression(self, node: Mapping[str, object], ctes: frozenset[str]) -> None:
         """An expression; its function, if it is one, has to be on the list."""
         if node["class"] not in EXPRESSIONS:
-            raise Refused(_words(node["class"]))
+            raise Refusal(_words(node["class"]))
         if "function_name" in node:
             self.function(node, self.allowed.scalar)
         self.parts(node, ctes)
@@ -157,14 +157,14 @@ class _Walk:
         if node.get("is_operator") and not name.isidentifier():
             return
         if name not in allowed or len(arguments) < FROZEN.get(name, 0):
-            raise Refused(f"function {name}")
+            raise Refusal(f"function {name}")
 
     def source(self, node: JsonMapping, kind: str, ctes: frozenset[str]) -> None:
         """What stands in FROM."""
         if kind not in SOURCES:
-            raise Refused(f"{_words(kind)} in FROM")
+            raise Refusal(f"{_words(kind)} in FROM")
         if node.get("sample") is not None or node.get("at_clause") is not None:
-            raise Refused("a sample or a version of a table")
+            raise Refusal("a sample or a version of a table")
         if kind == "BASE_TABLE":
             self.table(node, ctes)
         rest = dict(node)
@@ -179,7 +179,7 @@ class _Walk:
         name, schema = str(node["table_name"]).casefold(), node.get("schema_name", "")
         known = name in ctes if not schema else schema == "main" and name in self.allowed.views
         if not known or node.get("catalog_name"):
-            raise Refused(f"table {node['table_name']}")
+            raise Refusal(f"table {node['table_name']}")
 
 
 def _words(kind: object) -> str:
@@ -253,7 +253,7 @@ class Server:
 
     def __init__(self, request: JsonMapping, answers: IO[bytes]) -> None:
         self.answers = answers
-        self.allowed = Allowed.of(
+        self.allowed = AllowList.of(
             (name.casefold() for _, name, _ in request["files"]),
             request["scalar"],
             request["table"],
@@ -397,7 +397,7 @@ def _kind(error: Exception) -> str:
     """What the parent has to make of an error of the engine."""
     import duckdb
 
-    if isinstance(error, Refused):
+    if isinstance(error, Refusal):
         return "refused"
     if isinstance(error, MemoryError | duckdb.OutOfMemoryException) or "bad_alloc" in str(error):
         return "memory"

@@ -22,7 +22,7 @@ from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.names import hidden
 
 if TYPE_CHECKING:
-    from stages.core.sandbox.gate.gate import Checked
+    from stages.core.sandbox.gate.gate import CheckedQuery
 
 ANSWER_CUT = "the answer was cut at its size limit; ask for fewer or shorter columns"
 MOST_ATTACHED = 64
@@ -32,10 +32,10 @@ MOST_ATTACHED = 64
 class Engine(Protocol):
     """Runs queries that passed the gate, within the limits."""
 
-    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+    def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query."""
 
-    def run(self, checked: Checked, rows: int) -> Answer:
+    def run(self, checked: CheckedQuery, rows: int) -> Answer:
         """The first rows of the query, in its full order."""
 
     def stop(self) -> None:
@@ -61,7 +61,7 @@ class DuckEngine:
         self._worker: Worker | None = None
         self._files: dict[str, Path] = {}
 
-    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+    def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query.
 
         Raises:
@@ -69,7 +69,7 @@ class DuckEngine:
         """
         return self._ready(checked).describe(written(checked.tree, "duckdb"))
 
-    def run(self, checked: Checked, rows: int) -> Answer:
+    def run(self, checked: CheckedQuery, rows: int) -> Answer:
         """The first rows; planning and running share the time limit.
 
         Raises:
@@ -102,7 +102,7 @@ class DuckEngine:
             self._worker.close()
             self._worker = None
 
-    def _ready(self, checked: Checked) -> Worker:
+    def _ready(self, checked: CheckedQuery) -> Worker:
         """A living child that has the tables of the query."""
         needed = {table["name"]: self.store.file(table) for table in checked.tables}
         worker = self._worker

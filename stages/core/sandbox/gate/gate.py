@@ -36,7 +36,7 @@ _COPY = re.compile(r"\(\s*COPY\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedQuery:
     """A query that passed.
 
     Args:
@@ -115,7 +115,7 @@ def refuse_unsaid(tree: exp.Expr) -> None:
         vocabulary.refuse_raw(tree)
 
 
-def check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> Checked:
+def check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> CheckedQuery:
     """Let the query through, its tables resolved, columns mended and clock stopped.
 
     Raises:
@@ -128,7 +128,7 @@ def check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -
         return checked
 
 
-def _check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> Checked:
+def _check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -> CheckedQuery:
     query = query_of(tree)
     refuse_statements(query)
     refuse_syntax(query)
@@ -145,7 +145,7 @@ def _check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) 
     _refuse_functions(query)
     _refuse_quoted_clock(query, names)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
-    return Checked(query, tuple(resolver.tables.values()), tuple(told))
+    return CheckedQuery(query, tuple(resolver.tables.values()), tuple(told))
 
 
 def query_of(tree: exp.Expr) -> exp.Query:

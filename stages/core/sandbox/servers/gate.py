@@ -18,7 +18,7 @@ from stages.core.errors import SqlLimit, SqlRefused
 from stages.core.records import Table
 from stages.core.sandbox.forms.reading import reader
 from stages.core.sandbox.gate import clock, gate, grammar, normal
-from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.grammar import Functions
 from stages.core.sandbox.gate.qualify import TableResolver, mend_columns
 from stages.core.sandbox.limits import Limits
@@ -116,7 +116,7 @@ def _refuse_unlike(tree: exp.Expr, source: str, dialect: str) -> None:
 
 def check(
     tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str], dialect: str
-) -> Checked:
+) -> CheckedQuery:
     """Let the query through, its tables named as the server names them.
 
     Raises:
@@ -131,7 +131,7 @@ def check(
 
 def _check(
     tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str], dialect: str
-) -> Checked:
+) -> CheckedQuery:
     query = gate.query_of(tree)
     gate.refuse_statements(query)
     gate.refuse_syntax(query)
@@ -155,7 +155,7 @@ def _check(
     if BY_SQL[dialect].traps:
         postgres_traps.refuse(query)
     told = dict.fromkeys([*notes, *resolver.notes, *mended, *frozen])
-    return Checked(query, tuple(resolver.tables.values()), tuple(told))
+    return CheckedQuery(query, tuple(resolver.tables.values()), tuple(told))
 
 
 def _adapt(query: exp.Query, dialect: str) -> None:

@@ -15,7 +15,7 @@ from stages.core.catalog.servers.address import Address, Connection, connect
 from stages.core.catalog.servers.mysql import SESSION, time_limit
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
-from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.servers.session import Session
@@ -46,7 +46,7 @@ class MysqlEngine:
         self.limits = limits
         self._session = Session(url, limits, self._begin, _kill)
 
-    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+    def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query, of which no row is read.
 
         Raises:
@@ -55,7 +55,7 @@ class MysqlEngine:
         with self._session.watched() as con:
             return _described(con, checked)
 
-    def run(self, checked: Checked, rows: int) -> Answer:
+    def run(self, checked: CheckedQuery, rows: int) -> Answer:
         """The first rows of the query, in its full order.
 
         Raises:
@@ -118,7 +118,7 @@ def _bounds(limits: Limits) -> list[str]:
 _MARKED = ("VARCHAR bits", "VARCHAR shape", "VARCHAR time")
 
 
-def _described(con: Connection, checked: Checked) -> tuple[list[str], list[str]]:
+def _described(con: Connection, checked: CheckedQuery) -> tuple[list[str], list[str]]:
     """Names and types from the head of an answer without rows."""
     query = checked.tree.copy()
     query.set("limit", exp.Limit(expression=exp.Literal.number(0)))

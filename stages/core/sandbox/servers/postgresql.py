@@ -14,7 +14,7 @@ from stages.core.catalog.servers.address import Address, Connection
 from stages.core.catalog.servers.postgresql import SESSION, duckdb_type
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
-from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.servers.session import Session
@@ -68,7 +68,7 @@ class PostgresEngine:
         self.limits = limits
         self._session = Session(url, limits, self._begin, _kill)
 
-    def describe(self, checked: Checked) -> tuple[list[str], list[str]]:
+    def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query; nothing of it is run.
 
         Raises:
@@ -78,7 +78,7 @@ class PostgresEngine:
             names, types, _ = _described(con, checked)
         return names, types
 
-    def run(self, checked: Checked, rows: int) -> Answer:
+    def run(self, checked: CheckedQuery, rows: int) -> Answer:
         """The first rows of the query, in its full order.
 
         Raises:
@@ -171,7 +171,7 @@ def _texts_only(con: Connection) -> None:
             con.adapters.register_loader(oid, TextLoader)
 
 
-def _described(con: Connection, checked: Checked) -> tuple[list[str], list[str], list[int]]:
+def _described(con: Connection, checked: CheckedQuery) -> tuple[list[str], list[str], list[int]]:
     """Names, types and type numbers of the query's columns, from a cursor that is not read."""
     sql = written(checked.tree, DIALECT)
     with con.cursor("winnow_shape") as cursor:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from stages.core.dialects import BY_SQL
 from stages.core.records import Table
-from stages.core.sandbox.gate.gate import Checked
+from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.normal import written
 from stages.core.sandbox.gate.order import plain
 from stages.core.sandbox.limits import Cell, Limits
@@ -88,14 +88,14 @@ ROLLED_UP = "rows come in the server's own order, which WITH ROLLUP does not let
 
 
 @dataclass(frozen=True)
-class Shaped:
+class ShapedQuery:
     """The query with its order and its limit, and a note where the order stays free."""
 
     query: exp.Query
     note: str = ""
 
 
-def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) -> Shaped:
+def shaped(checked: CheckedQuery, positions: Sequence[int], rows: int, dialect: str) -> ShapedQuery:
     """A copy of a checked query in a full order.
 
     A plain read of one table is ordered by its primary key, which costs nothing; any other
@@ -123,7 +123,7 @@ def shaped(checked: Checked, positions: Sequence[int], rows: int, dialect: str) 
         _by_position(query, positions, dialect)
     if query.args.get("limit") is None:
         query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
-    return Shaped(query, note)
+    return ShapedQuery(query, note)
 
 
 def _rolled_up(query: exp.Query) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.catalog.documents import MARK_TABLE
 from stages.core.catalog.source_table import ScanOptions, SourceTable
-from stages.core.catalog.sources.sqlite.file import Opened, Repaired, opened, quoted
+from stages.core.catalog.sources.sqlite.file import RepairedText, SqliteHandle, opened, quoted
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
     Info,
@@ -44,7 +44,7 @@ KINDS = {
     int: "integer",
     float: "real",
     str: "text",
-    Repaired: "text",
+    RepairedText: "text",
     bytes: "blob",
     type(None): "null",
 }
@@ -100,7 +100,9 @@ def _entries(con: sqlite3.Connection) -> list[SqliteEntry]:
     ]
 
 
-def _table(file: Opened, entry: SqliteEntry, sampler: Sampler, options: ScanOptions) -> SourceTable:
+def _table(
+    file: SqliteHandle, entry: SqliteEntry, sampler: Sampler, options: ScanOptions
+) -> SourceTable:
     """One table; what cannot be read of it is told in its ``error``."""
     raw = SourceTable(
         entry.name, [], inner=entry.name, view=entry.view, warnings=list(file.warnings)
@@ -183,7 +185,7 @@ def _column(
     warning = complaint(name, declared, kind, kinds)
     if warning:
         raw.warnings.append(warning)
-    if Repaired in types:
+    if RepairedText in types:
         raw.warnings.append(f"column {name} holds text that is not UTF-8; read by a fallback")
     column: JsonObject = {"name": name, "type": kind}
     if declared:

@@ -26,14 +26,14 @@ CELL_BYTES = 4 << 20
 FALLBACKS = ("gb18030", "cp1252")
 
 
-class Repaired(str):
+class RepairedText(str):
     """Text whose bytes were not UTF-8."""
 
     __slots__ = ()
 
 
 @dataclass
-class Opened:
+class SqliteHandle:
     """An open file: its connection, the URI for other drivers, and what to warn of."""
 
     con: sqlite3.Connection
@@ -42,7 +42,7 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Opened]:
+def opened(path: Path) -> Iterator[SqliteHandle]:
     """The file, open for reading; a copy that was made for it is gone afterwards.
 
     Raises:
@@ -70,13 +70,13 @@ def _sides(path: Path) -> list[Path]:
     return [path.with_name(path.name + suffix) for suffix in PENDING]
 
 
-def _connected(uri: str, warnings: list[str]) -> Iterator[Opened]:
+def _connected(uri: str, warnings: list[str]) -> Iterator[SqliteHandle]:
     with closing(sqlite3.connect(uri, uri=True, check_same_thread=False)) as con:
         con.text_factory = text_of
         con.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         con.execute(f"PRAGMA trusted_schema = {int(_has_virtual_tables(con))}")
         con.execute("PRAGMA query_only = 1")
-        yield Opened(con, uri, warnings)
+        yield SqliteHandle(con, uri, warnings)
 
 
 def _has_virtual_tables(con: sqlite3.Connection) -> bool:
@@ -109,10 +109,10 @@ def text_of(data: bytes) -> str:
         pass
     for encoding in FALLBACKS:
         try:
-            return Repaired(data.decode(encoding))
+            return RepairedText(data.decode(encoding))
         except UnicodeDecodeError:
             continue
-    return Repaired(data.decode("utf-8", "replace"))
+    return RepairedText(data.decode("utf-8", "replace"))
 
 
 def quoted(name: str) -> str:

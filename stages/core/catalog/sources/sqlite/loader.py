@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.catalog.sources.sqlite.file import Opened, opened, quoted, text_of
+from stages.core.catalog.sources.sqlite.file import SqliteHandle, opened, quoted, text_of
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
     Relation,
@@ -163,7 +163,11 @@ def _storage(
 
 
 def _by_arrow(
-    con: duckdb.DuckDBPyConnection, file: Opened, source: str, plan: Sequence[_Plan], target: str
+    con: duckdb.DuckDBPyConnection,
+    file: SqliteHandle,
+    source: str,
+    plan: Sequence[_Plan],
+    target: str,
 ) -> bool:
     """Load through ADBC; False where the rows hold what Arrow cannot."""
     import adbc_driver_manager
