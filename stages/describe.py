@@ -19,7 +19,7 @@ import click
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
 from stages.core.records import Catalog, Describe, DescribeTables, Meta, Table, Task
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import Capability, Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ STAGE = Stage(
     describe,
     uses=("collapse", "refine", "prune", "vote", "link"),
     inputs=("question", "knowledge"),
-    wants=("catalog",),
+    wants=(Capability.CATALOG,),
     options=OPTIONS,
     text=_text,
     text_suffix=_suffix,

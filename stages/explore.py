@@ -25,7 +25,7 @@ from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
 from stages.core.records import Explore, Meta, Table, TableJudgment, Task
-from stages.core.runtime.stage import TASK_INPUTS, Stage
+from stages.core.runtime.stage import ASKS, TASK_INPUTS, Capability, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.explore.builtin import Observer
@@ -228,7 +228,7 @@ STAGE = Stage(
     explore,
     needs=("prune", "summarize"),
     uses=("plan", "prepare", "link"),
-    wants=("model", "database", "progress"),
+    wants=(*ASKS, Capability.DATABASE, Capability.PROGRESS),
     options=(
         click.Option(
             ["--rounds"],

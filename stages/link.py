@@ -26,7 +26,7 @@ from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
 from stages.core.params import FiniteFloatRange
 from stages.core.records import Link, Meta, Table, Task
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import ASKS, Capability, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
@@ -232,7 +232,7 @@ def _read_history(path: Path) -> QueryLog:
 
 STAGE = Stage(
     link,
-    wants=("model", "database"),
+    wants=(*ASKS, Capability.DATABASE),
     options=(
         click.Option(
             ["--recall"],

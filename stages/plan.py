@@ -21,7 +21,7 @@ from stages.core.errors import ModelError
 from stages.core.lang import Lang, choose
 from stages.core.linking.plan import numbered, steps
 from stages.core.records import Meta, Plan, Table, Task
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import ASKS, Capability, Stage
 from stages.core.text import block, safe_lines
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ STAGE = Stage(
     plan,
     inputs=("question",),
     reads_tables=False,
-    wants=("model",),
+    wants=(*ASKS, Capability.TEMPERATURE),
     options=(
         click.Option(
             ["--drafts"],

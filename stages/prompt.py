@@ -18,7 +18,7 @@ import orjson
 from stages.core.lang import Lang, choose
 from stages.core.lines.sections import or_empty, section
 from stages.core.records import Catalog, Describe, Meta, Prompt, PromptParts, Table, Task
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import Capability, Stage
 from stages.core.text import block, quoted, safe_lines, visible
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ STAGE = Stage(
     prompt,
     needs=("describe",),
     uses=("collapse",),
-    wants=("catalog", "scaffolded"),
+    wants=(Capability.CATALOG, Capability.SCAFFOLDED),
     options=OPTIONS,
     text=_text,
     counts=_counts,

@@ -39,7 +39,7 @@ from stages.core.linking.prune.tally import PruneOutcome, merged, superset_secti
 from stages.core.linking.render import sheet, table_text, whole
 from stages.core.names import names_of
 from stages.core.records import Meta, Prune, Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Stage
+from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.lang import Lang
@@ -286,7 +286,7 @@ STAGE = Stage(
     needs=("plan",),
     uses=("link", "prepare"),
     inputs=(*TASK_INPUTS, "pin"),
-    wants=("model",),
+    wants=ASKS,
     options=(
         click.Option(
             ["--samples"],

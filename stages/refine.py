@@ -29,7 +29,7 @@ from stages.core.linking.refine.apex import apex
 from stages.core.linking.refine.batches import MOST_TOKENS
 from stages.core.linking.refine.joining import LIMIT
 from stages.core.records import Meta, Refine, RefinePath, RefineRound, Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Report, Stage
+from stages.core.runtime.stage import ASKS, TASK_INPUTS, Capability, Report, Stage
 
 if TYPE_CHECKING:
     from stages.core.linking.join_graph import Relations
@@ -207,7 +207,7 @@ STAGE = Stage(
     refine,
     needs=("prune", "summarize", "explore"),
     uses=("plan", "prepare", "link"),
-    wants=("model", "database"),
+    wants=(*ASKS, Capability.DATABASE),
     options=(
         click.Option(
             ["--max-tokens"],

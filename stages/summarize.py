@@ -24,7 +24,7 @@ from stages.core.linking.column_refs import grouped, narrowed
 from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
 from stages.core.records import Meta, Summarize, Table, Task
-from stages.core.runtime.stage import TASK_INPUTS, Stage
+from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.model import Model
@@ -123,7 +123,7 @@ STAGE = Stage(
     summarize,
     needs=("plan", "prune"),
     uses=("link", "prepare"),
-    wants=("model",),
+    wants=ASKS,
     options=(
         click.Option(
             ["--max-tokens"],

@@ -41,7 +41,7 @@ from stages.core.linking.vote import (
 )
 from stages.core.params import FiniteFloatRange
 from stages.core.records import LinkTable, Meta, Table, Task, Vote
-from stages.core.runtime.stage import TASK_INPUTS, Stage
+from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import RankedTable
@@ -285,7 +285,7 @@ def _counts(made: Vote) -> tuple[int, int]:
 STAGE = Stage(
     vote,
     uses=("link",),
-    wants=("model",),
+    wants=ASKS,
     options=(
         click.Option(
             ["--rounds"],

@@ -19,7 +19,7 @@ from stages.core.lines.io import inputs, output
 from stages.core.lines.lines import LineReader, Output
 from stages.core.params import Options
 from stages.core.runtime.runner import Plan, run_now
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import Capability, Stage
 
 
 def common_options() -> list[click.Parameter]:
@@ -89,7 +89,7 @@ def command(stage: Stage, doc: str) -> click.Command:
     params = [*common_options(), *([text_option()] if stage.text else [])]
     params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
-    params += [privileged_option()] if "database" in stage.wants else []
+    params += [privileged_option()] if Capability.DATABASE in stage.wants else []
     own = [str(option.name) for option in stage.options]
 
     def callback(**values: object) -> None:
@@ -121,12 +121,12 @@ def run(stage: Stage, options: Options, common: Options) -> None:
         common["retry_failed"],
         unnamed=_is_default("model"),
         stale_ok=common["stale"],
+        shared=common if stage.asks else {},
     )
     with _output(stage, common) as out, _data(plan, common):
         if stage.asks and common["model"] != "builtin":
             _with_model(plan, common, out)
         else:
-            plan.options = {**plan.options, **_model_keywords(stage, common)}
             run_now(
                 plan, LineReader(last_wins=common["last_wins"]).read(inputs(common["files"])), out
             )
@@ -154,24 +154,10 @@ def _ids(given: str | None) -> frozenset[str] | None:
     return ids
 
 
-def _model_keywords(stage: Stage, common: Mapping[str, object]) -> dict[str, object]:
-    """The shared options that the stage's function takes by keyword: lang, timeout, temperature."""
-    import inspect
-
-    if not stage.asks:
-        return {}
-    takes = inspect.signature(stage.run).parameters
-    return {
-        name: common[name]
-        for name in ("lang", "timeout", "temperature")
-        if name in takes and common.get(name) is not None
-    }
-
-
 @contextmanager
 def _data(plan: Plan, common: Mapping[str, object]) -> Iterator[None]:
     """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
-    if "database" not in plan.stage.wants:
+    if Capability.DATABASE not in plan.stage.wants:
         yield
         return
     from stages.core.runtime.sessions import live
@@ -197,6 +183,5 @@ def _with_model(plan: Plan, common: Options, out: Output) -> None:
     """Run the stage with a model: on an event loop, or dry."""
     from stages.core.runtime.async_runner import ask_all
 
-    plan.options = {**plan.options, **_model_keywords(plan.stage, common)}
     items = LineReader(last_wins=common["last_wins"]).read(inputs(common["files"]))
     ask_all(plan, items, out, common)

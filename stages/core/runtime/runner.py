@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, cast
 from stages.core import diagnostics
 from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
-from stages.core.jsontypes import JsonObject
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
 from stages.core.lines.sections import Check, finalize, section, with_section
 from stages.core.readers import conflicts
-from stages.core.runtime.stage import Section, Stage
+from stages.core.runtime.stage import Capability, Section, Stage
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ class Plan:
         unnamed: Whether nobody said which model is asked, so that it is ``builtin``.
         stale_ok: Go on although a needed section was made from something else.
         client: The model, or None for ``builtin``.
+        shared: Options that every stage with a model has, by name.
         database: Makes the live data of a catalog, where the stage wants it.
         dry: What the stage makes is thrown away, so nothing is said of it.
         told: How far the stage is, where a model is asked.
@@ -54,6 +54,7 @@ class Plan:
     unnamed: bool = False
     stale_ok: bool = False
     client: BaseClient | None = None
+    shared: Mapping[str, object] = field(default_factory=dict)
     database: Callable[[TaskInput], object] | None = None
     dry: bool = False
     told: str = ""
@@ -160,19 +161,40 @@ def _not_by_another(plan: Plan, asked: TaskInput) -> None:
 
 def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Section | Awaitable[Section]:
     """What the stage's function returns: a section, or an awaitable of one."""
-    wanted: JsonObject = {}
-    if "catalog" in plan.stage.wants:
-        wanted["catalog"] = asked.shelf.catalog
-    if "model" in plan.stage.wants:
-        wanted["model"] = model
-    if "database" in plan.stage.wants and plan.database is not None:
-        wanted["database"] = plan.database(asked)
-    if "scaffolded" in plan.stage.wants:
-        root = asked.shelf.catalog.get("root")
-        wanted["scaffolded"] = root is not None and os.path.isfile(f"{root}/{SOLVER}")
-    if "progress" in plan.stage.wants and not plan.dry:
-        wanted["progress"] = partial(_progress, plan, asked)
+    wanted = {}
+    for capability in plan.stage.wants:
+        found = PROVIDERS[capability](plan, asked, model)
+        if found is not None or capability is Capability.MODEL:
+            wanted[capability.value] = found
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
+
+
+def _scaffolded(plan: Plan, asked: TaskInput, model: TaskModel | None) -> bool:
+    root = asked.shelf.catalog.get("root")
+    return root is not None and os.path.isfile(f"{root}/{SOLVER}")
+
+
+Provider = Callable[[Plan, TaskInput, "TaskModel | None"], object]
+
+
+def _shared(name: str) -> Provider:
+    """The provider of an option that all stages with a model share; None leaves it to the stage."""
+    return lambda plan, asked, model: plan.shared.get(name)
+
+
+PROVIDERS: Mapping[Capability, Provider] = {
+    Capability.CATALOG: lambda plan, asked, model: asked.shelf.catalog,
+    Capability.MODEL: lambda plan, asked, model: model,
+    Capability.DATABASE: lambda plan, asked, model: plan.database and plan.database(asked),
+    Capability.PROGRESS: lambda plan, asked, model: (
+        None if plan.dry else partial(_progress, plan, asked)
+    ),
+    Capability.SCAFFOLDED: _scaffolded,
+    Capability.LANG: _shared("lang"),
+    Capability.TIMEOUT: _shared("timeout"),
+    Capability.TEMPERATURE: _shared("temperature"),
+}
+"""What each capability is, for one task of a run."""
 
 
 def _progress(plan: Plan, asked: TaskInput, done: int, total: int | None, what: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
@@ -18,6 +19,34 @@ if TYPE_CHECKING:
 Section: TypeAlias = Mapping[str, object]
 
 TASK_INPUTS = ("question", "evidence", "knowledge", "video")
+
+
+class Capability(Enum):
+    """What a stage may want of the command around it; the value is the keyword of ``run``.
+
+    `core.runtime.runner` has one provider for each.
+    """
+
+    CATALOG = "catalog"
+    """The catalog's record."""
+    MODEL = "model"
+    """A `core.model.Model`, or None for ``builtin``."""
+    DATABASE = "database"
+    """A `core.sandbox.session.Data` over the catalog, or None where it has no data."""
+    PROGRESS = "progress"
+    """A function of a number done, a number in all, and what; None in a dry run."""
+    SCAFFOLDED = "scaffolded"
+    """Whether `winnow scaffold` has written a solver for the task."""
+    LANG = "lang"
+    """``--lang`` of a stage that asks a model: the language of its prompts and reasons."""
+    TIMEOUT = "timeout"
+    """``--timeout``: seconds for one call; left to the stage where it is not given."""
+    TEMPERATURE = "temperature"
+    """``--temperature``; left to the stage where it is not given."""
+
+
+ASKS = (Capability.MODEL, Capability.LANG, Capability.TIMEOUT)
+"""What every stage wants that may ask a model."""
 
 
 def _markdown(made: Section) -> str:
@@ -59,11 +88,7 @@ class Stage:
         uses: Sections that are read where they stand.
         inputs: Keys of the task that the result depends on.
         reads_tables: Whether the result depends on the table lines.
-        wants: What is handed to ``run`` by keyword beside the options: ``"catalog"`` (the
-            catalog record), ``"model"`` (a `core.model.Model`, or None for ``builtin``),
-            ``"database"`` (a `core.sandbox.session.Data` over the catalog, or None where it has
-            no data), ``"progress"`` (a function of a number done, a number in all, and what),
-            ``"scaffolded"`` (whether `winnow scaffold` has written a solver for the task).
+        wants: What is handed to ``run`` by keyword beside the options.
         options: The stage's own click options; their values are keywords of ``run``.
         text: What ``--text`` prints of a section; None where there is no such option.
         text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.
@@ -79,7 +104,7 @@ class Stage:
     uses: tuple[str, ...] = ()
     inputs: tuple[str, ...] = TASK_INPUTS
     reads_tables: bool = True
-    wants: tuple[str, ...] = ()
+    wants: tuple[Capability, ...] = ()
     options: tuple[click.Option, ...] = ()
     text: Callable[..., str] | None = None
     text_suffix: Callable[..., str] = _markdown
@@ -95,4 +120,4 @@ class Stage:
     @property
     def asks(self) -> bool:
         """Whether the stage may ask a model."""
-        return "model" in self.wants
+        return Capability.MODEL in self.wants
