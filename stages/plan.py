@@ -11,7 +11,7 @@ With --model builtin (the default) the plan is made of the phrases that stand in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +19,7 @@ import click
 from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.lang import Lang, choose
+from stages.core.lines import schema
 from stages.core.linking.plan import numbered, steps
 from stages.core.records import Meta, Plan, Table, Task
 from stages.core.runtime.stage import ASKS, Capability, Stage
@@ -33,13 +34,6 @@ DRAFT_TEMPERATURE = 0.8
 MERGE_TEMPERATURE = 0.2
 """Temperatures of drafts and merge (APEX-SQL, parameters)."""
 CALL_SECONDS = 90.0
-
-REPLY: Mapping[str, object] = {
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
-    "required": ["steps"],
-    "additionalProperties": False,
-}
 
 
 async def plan(
@@ -118,7 +112,9 @@ def _request(role: str, lang: Lang, said: str, temperature: float) -> Request:
         {"role": "system", "content": prompts.load("plan", role, lang).render()},
         {"role": "user", "content": said},
     )
-    return Request(messages=messages, schema=REPLY, name="logical_plan", temperature=temperature)
+    return Request(
+        messages=messages, schema=schema.reply("plan"), name="logical_plan", temperature=temperature
+    )
 
 
 def _merge_input(question: str, written: Sequence[str]) -> str:

@@ -23,11 +23,11 @@ from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.judge.priors.hints import VOTED as RECALL
 from stages.core.lang import Lang, choose
+from stages.core.lines import schema
 from stages.core.lines.sections import section
 from stages.core.linking.brief import VotePrompt, split, vote_prompt
 from stages.core.linking.render import previews
 from stages.core.linking.vote import (
-    REPLY_SCHEMA,
     ROUND_SECONDS,
     ROUNDS,
     Rounds,
@@ -202,7 +202,7 @@ async def _poll(
         {"role": "system", "content": paper.instructions},
         {"role": "user", "content": paper.user_input(blocks)},
     )
-    request = Request(messages=messages, schema=REPLY_SCHEMA, name="table_relevance")
+    request = Request(messages=messages, schema=schema.reply("vote"), name="table_relevance")
     return await sample_rounds(model, request, rounds=terms.rounds, timeout=terms.timeout)
 
 

@@ -70,3 +70,25 @@ def test_lenient_reading_wants_no_meta_and_lets_unknown_keys_pass():
     schema.check(found, "collapse", strict=False)
     with pytest.raises(LineError):
         schema.check(found, "collapse")
+
+
+REPLIES = sorted(path.stem for path in (ROOT / "schemas" / "replies").glob("*.json"))
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_reply_has_a_schema_that_strict_providers_take(name: str) -> None:
+    """Closed, with every key required: else a provider fits the reply to another schema."""
+    from stages.core.model.structured import strict
+
+    found = schema.reply(name)
+    jsonschema.Draft202012Validator.check_schema(found)
+    assert strict(found)
+
+
+def test_every_schema_of_a_reply_is_asked_for() -> None:
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "stages").rglob("*.py"))
+    stems = {name.partition(".")[0] for name in REPLIES}
+    assert all(
+        f'schema.reply("{stem}' in code or f'reply(f"{stem}' in code for stem in stems - {"explore"}
+    )
+    assert "schema.reply(shape)" in code

@@ -53,6 +53,16 @@ def load(name: str) -> JsonObject:
     return cast("JsonObject", orjson.loads((folder() / f"{name}.schema.json").read_bytes()))
 
 
+@cache
+def reply(name: str) -> JsonObject:
+    """The schema of a model's reply, by stage and role: ``vote``, ``explore.first``…
+
+    It is sent as it is written: the order of its keys is the order in which a model writes, so
+    that reasons come before decisions (first seed, 3.4), and part of what a kept reply is found by.
+    """
+    return cast("JsonObject", orjson.loads((folder() / "replies" / f"{name}.json").read_bytes()))
+
+
 def bundled(name: str) -> dict[str, object]:
     """The schema with the documents that it refers to inlined, fit to stand alone."""
     return cast("JsonObject", _inline(load(name)))

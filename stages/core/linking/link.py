@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stages.core import prompts
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
+from stages.core.lines import schema
 from stages.core.linking.brief import VotePrompt, split, vote_prompt
 from stages.core.linking.render import preview
 from stages.core.names import Names
@@ -28,29 +29,6 @@ POOL = 300
 BATCH_TOKENS = 12_000
 """Tokens of one user message; the upper limit that published pruning uses for a batch
 (APEX-SQL, batches of 8,000 to 12,000)."""
-
-REPLY_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "tables": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                # The reason stands first, so that it is written before the decision.
-                "properties": {
-                    "reason": {"type": "string"},
-                    "table_name": {"type": "string"},
-                    "columns": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["reason", "table_name", "columns"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["tables"],
-    "additionalProperties": False,
-}
-"""JSON Schema of one reply; an empty list is an answer: none of these is needed."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +72,7 @@ def requests(batches: Sequence[ChoiceBatch], lang: Lang) -> list[Request]:
                 {"role": "system", "content": system},
                 {"role": "user", "content": batch.message},
             ),
-            schema=REPLY_SCHEMA,
+            schema=schema.reply("link"),
             name="schema_choice",
         )
         for batch in batches
@@ -190,7 +168,7 @@ def parse_choice(reply: JsonMapping, batch: ChoiceBatch, tables: Sequence[Table]
     """What a reply chose, its names resolved without regard to case, quotes and schema.
 
     Args:
-        reply: Data that fits `REPLY_SCHEMA`.
+        reply: Data that fits its schema; an empty list says that none of these is needed.
         batch: What the model was shown.
         tables: All tables of the catalog.
     """

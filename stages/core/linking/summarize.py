@@ -18,6 +18,7 @@ from stages.core.errors import ModelError
 from stages.core.excerpts import Excerpts
 from stages.core.judge.channels import OWN
 from stages.core.lang import Lang
+from stages.core.lines import schema
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.judgment import Standing, judgment_for
@@ -222,29 +223,6 @@ FUNCTION, ANALYSIS = 1_000, 8_000
 BRIEF_SHARE = 3
 """The part of a prompt, one in so many, that question, plan and evidence may take."""
 
-REPLY_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "query_specific_content_analysis": {"type": "string"},
-        "table_functions": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "table": {"type": "string"},
-                    "function": {"type": "string"},
-                    "roles": {"type": "array", "items": {"enum": list(ROLES)}},
-                },
-                "required": ["table", "function", "roles"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["query_specific_content_analysis", "table_functions"],
-    "additionalProperties": False,
-}
-"""JSON Schema of a reply, of a batch and of the merge alike."""
-
 PROMPTS = ("system", "user", "merge", "merge_user")
 
 
@@ -330,7 +308,7 @@ def _asked(paper: Brief, system: str, user: str, **values: object) -> Request:
             "content": prompts.load("summarize", user, paper.lang).render(**paper.blocks, **values),
         },
     )
-    return Request(messages=messages, schema=REPLY_SCHEMA, name="query_semantics")
+    return Request(messages=messages, schema=schema.reply("summarize"), name="query_semantics")
 
 
 def _read(reader: ReplyReader, answer: Reply) -> Semantics:

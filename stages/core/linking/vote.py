@@ -21,28 +21,6 @@ from stages.core.records import Table, Vote
 if TYPE_CHECKING:
     from stages.core.model import Model, Request
 
-REPLY_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                # The order makes a model write its grounds before it decides (3.4).
-                "properties": {
-                    "table_name": {"type": "string"},
-                    "reason": {"type": "string"},
-                    "relevant": {"type": "boolean"},
-                },
-                "required": ["table_name", "reason", "relevant"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
-"""JSON Schema of one round's reply."""
 
 UNVOTED_TALLY: Mapping[Lang, str] = {"zh": "0/0(默认相关)", "en": "0/0(kept by default)"}
 """Tally of a table that no round named (first seed, 4.4)."""
@@ -88,7 +66,7 @@ def clean(reply: JsonMapping, valid: Collection[str]) -> dict[str, Verdict]:
     on one table the last counts.
 
     Args:
-        reply: Data that fits `REPLY_SCHEMA`.
+        reply: Data that fits its schema.
         valid: Canonical names of the candidates.
     """
     return {

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from stages.core import prompts
 from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
-from stages.core.jsontypes import JsonMapping, JsonValue
+from stages.core.jsontypes import JsonValue
 from stages.core.lang import Lang
+from stages.core.lines import schema
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS
-from stages.core.linking.explore.judgments import JUDGMENT, TableFinding, parse_judgment
+from stages.core.linking.explore.judgments import TableFinding, parse_judgment
 from stages.core.records import Column, Field, Statement, Table, Task
 from stages.core.sandbox.result_cache import QueryOutcome
 from stages.core.text import block, cell, quoted, safe_lines, visible
@@ -187,24 +188,6 @@ PASSAGES = 6_000
 
 COMPLETE = "COMPLETE"
 
-ASKED: JsonMapping = {
-    "type": "object",
-    "properties": {
-        "queries": {"type": "array", "items": {"type": "string"}},
-        "status": {"type": "string"},
-    },
-    "required": ["queries", "status"],
-    "additionalProperties": False,
-}
-"""Schema of a round's reply. A round of two queries is no reason to ask again."""
-
-_QUERIES = {**ASKED["properties"]["queries"], "minItems": 1}
-FIRST_ASKED: JsonMapping = {
-    **ASKED,
-    "properties": {**ASKED["properties"], "queries": _QUERIES},
-}
-"""Schema of the first round's reply: no table is judged unseen."""
-
 
 @dataclass(frozen=True)
 class ExploreOptions:
@@ -288,7 +271,9 @@ class Exploration:
         """
         for number in range(1, self.terms.rounds + 1):
             try:
-                asked = await self._ask(FIRST_ASKED if number == 1 else ASKED, "explore_queries")
+                asked = await self._ask(
+                    f"explore.{'first' if number == 1 else 'round'}", "explore_queries"
+                )
             except ModelError:
                 if not self.log:
                     raise
@@ -307,12 +292,12 @@ class Exploration:
         Raises:
             ModelError: It did not come.
         """
-        return await self._ask(JUDGMENT, "table_judgment")
+        return await self._ask("explore.judgment", "table_judgment")
 
-    async def _ask(self, schema: Mapping[str, object], name: str) -> JsonValue:
+    async def _ask(self, shape: str, name: str) -> JsonValue:
         from stages.core.model import Request
 
-        request = Request(tuple(self.messages), schema, name)
+        request = Request(tuple(self.messages), schema.reply(shape), name)
         reply = await self.model.ask(request, timeout=self.terms.timeout)
         content = _encodable(json.dumps(reply.data, ensure_ascii=False, sort_keys=True))
         self.messages.append({"role": "assistant", "content": content})

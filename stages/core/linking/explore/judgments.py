@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from stages.core.jsontypes import JsonMapping
@@ -12,31 +12,6 @@ from stages.core.text import visible
 
 REASON = 600
 """Characters kept of a reason, an observation or a summary."""
-
-JUDGMENT: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "table_full_name": {"type": "string"},
-        "table_summary": {"type": "string"},
-        "relevant_columns": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "column_name": {"type": "string"},
-                    "relevance_reason": {"type": "string"},
-                    "observations": {"type": "string"},
-                },
-                "required": ["column_name", "relevance_reason", "observations"],
-                "additionalProperties": False,
-            },
-        },
-        "relevant": {"type": "boolean"},
-    },
-    "required": ["table_full_name", "table_summary", "relevant_columns", "relevant"],
-    "additionalProperties": False,
-}
-"""Schema of the reply: the reasons come before the conclusion."""
 
 
 @dataclass
@@ -73,7 +48,7 @@ def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -
     """The judgment of a reply; columns that the table has not are dropped, with a note.
 
     Args:
-        reply: Fits `JUDGMENT`.
+        reply: Fits ``schemas/replies/explore.judgment.json``.
         table: The table it is about, whatever name the reply gives it.
         log: The statements that were run.
     """

@@ -15,11 +15,10 @@ from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
+from stages.core.lines import schema
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, brief
 from stages.core.linking.prune.replies import (
-    NEGATIVE_SCHEMA,
-    POSITIVE_SCHEMA,
     PruneReply,
     ReplyReader,
 )
@@ -124,8 +123,8 @@ def _request(paper: Brief, batch: Batch, side: str) -> Request:
         {"role": "system", "content": prompts.load("prune", "system", paper.lang).render()},
         {"role": "user", "content": said},
     )
-    schema = NEGATIVE_SCHEMA if side == "negative" else POSITIVE_SCHEMA
-    return Request(messages=messages, schema=schema, name=f"prune_{side}")
+    shape = schema.reply(f"prune.{side}")
+    return Request(messages=messages, schema=shape, name=f"prune_{side}")
 
 
 def _measure(paper: Brief) -> Callable[[Batch], int]:

@@ -20,35 +20,9 @@ from stages.core.linking.render import NAME
 from stages.core.names import fold
 from stages.core.text import visible
 
-
-def _reply_schema(tables: str, columns: str) -> Mapping[str, object]:
-    entry = {
-        "type": "object",
-        "properties": {
-            "table": {"type": "string"},
-            "columns": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["table", "columns"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {
-            tables: {"type": "array", "items": {"type": "string"}},
-            columns: {"type": "array", "items": entry},
-        },
-        "required": [tables, columns],
-        "additionalProperties": False,
-    }
-
-
 IRRELEVANT = ("obviously_irrelevant_tables", "obviously_irrelevant_columns")
 RELEVANT = ("relevant_tables", "relevant_columns")
 """The two lists of a reply (seed 004, 3.3)."""
-
-NEGATIVE_SCHEMA = _reply_schema(*IRRELEVANT)
-POSITIVE_SCHEMA = _reply_schema(*RELEVANT)
-"""JSON Schemas of the replies."""
 
 
 @dataclass(frozen=True)

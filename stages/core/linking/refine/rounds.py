@@ -18,6 +18,7 @@ from stages.core.errors import ModelError, SqlUnavailable
 from stages.core.excerpts import Excerpts
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
+from stages.core.lines import schema
 from stages.core.lines.sections import or_empty, section
 from stages.core.linking.brief import EXCERPTS, Brief
 from stages.core.linking.join_graph import JoinPath
@@ -96,7 +97,7 @@ class RoundPrompt:
             "confirmed": block("confirmed", confirmed) if confirmed else "",
             "paths": block("paths", listed) if listed else "",
         }
-        self._schema = reply_schema(paths=bool(paths))
+        self._schema = schema.reply("refine.paths" if paths else "refine")
         self.too_long = ""
 
     def request(self, portion: RefineBatch, partial: bool) -> Request:
@@ -143,47 +144,6 @@ RESULT_CHARS, LEAST_CHARS, SQL_CHARS = 12_000, 600, 1_000
 """Characters of all results that the second call shows, of one at least, and of a statement."""
 
 CONFIRM = "CONFIRM"
-
-_COLUMN: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "column_name": {"type": "string"},
-        "relevance_reason": {"type": "string"},
-    },
-    "required": ["column_name", "relevance_reason"],
-    "additionalProperties": False,
-}
-_TABLE: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "table": {"type": "string"},
-        "relevant_columns": {"type": "array", "items": _COLUMN},
-    },
-    "required": ["table", "relevant_columns"],
-    "additionalProperties": False,
-}
-_DECLINED: Mapping[str, object] = {
-    "type": "object",
-    "properties": {"path": {"type": "string"}, "reason": {"type": "string"}},
-    "required": ["path", "reason"],
-    "additionalProperties": False,
-}
-
-
-def reply_schema(*, paths: bool) -> Mapping[str, object]:
-    """JSON Schema of a reply; with ``paths`` join paths may be declined."""
-    properties: dict[str, object] = {
-        "refined_schema": {"type": "array", "items": _TABLE},
-        "exploration_queries": {"type": "array", "items": {"type": "string"}},
-        **({"declined_paths": {"type": "array", "items": _DECLINED}} if paths else {}),
-        "status": {"type": "string"},
-    }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 @dataclass(frozen=True)
