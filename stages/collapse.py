@@ -18,13 +18,14 @@ import click
 
 from stages.core.errors import MissingSection
 from stages.core.lines.sections import section
-from stages.core.readers import listed, named, pinned
+from stages.core.readers import named, pinned
 from stages.core.readers.link import linked
 from stages.core.readers.prune import superset
 from stages.core.readers.refine import focused
 from stages.core.readers.vote import voted
 from stages.core.records import Collapse, Link, Prune, Refine, Table, Task, Vote
 from stages.core.runtime.stage import Stage
+from stages.core.text import listed
 
 DECIDERS = ("vote", "refine", "prune", "link")
 

@@ -29,7 +29,7 @@ from stages.core.lines.files import Targets
 from stages.core.lines.io import STDIN, inputs, output
 from stages.core.lines.lines import Output, dump
 from stages.core.params import Options
-from stages.core.readers import listed
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.catalog.stream import Item, ScanRequest

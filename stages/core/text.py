@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 MARKS = 8
 """Combining marks that may stand on one character; Tibetan and pointed Hebrew need six."""
@@ -246,3 +247,18 @@ def redact(text: str) -> str:
     'cannot read mysql://…@host/db; check'
     """
     return _USERINFO.sub("://…@", text) if "://" in text else text
+
+
+LISTED = 5
+"""Names that a note lists before it only counts."""
+
+
+def listed(names: Iterable[str], more: str = " and {n} more") -> str:
+    """A few names and the count of the rest, for a note.
+
+    >>> listed("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    every = list(names)
+    shown = ", ".join(visible(name, 80) for name in every[:LISTED])
+    return shown if len(every) <= LISTED else shown + more.format(n=len(every) - LISTED)

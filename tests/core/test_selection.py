@@ -9,11 +9,12 @@ import pytest
 
 from stages.cli import REGISTRY
 from stages.core import readers
-from stages.core.readers import PLAIN, listed, named, reader_of, relevance
+from stages.core.readers import PLAIN, named, reader_of, relevance
 from stages.core.readers.link import linked
 from stages.core.readers.prune import superset
 from stages.core.readers.refine import focused
 from stages.core.readers.vote import voted
+from stages.core.text import listed
 
 PLACES = readers.__path__
 TABLE: Any = {"name": "a", "describe_key": "a.csv", "columns": []}

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from stages.core.context.view import Page, TableView
 from stages.core.lang import Lang
-from stages.core.readers import listed
 from stages.core.records import Column, Field, Rows, Table
-from stages.core.text import cell, quoted, visible
+from stages.core.text import cell, listed, quoted, visible
 
 WORDS: Mapping[Lang, Mapping[str, str]] = {
     "zh": {

@@ -26,8 +26,7 @@ from stages.core.linking.plan import phrases
 from stages.core.linking.prune.replies import ReplyReader
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
-from stages.core.readers import listed
-from stages.core.text import block, safe_lines, visible
+from stages.core.text import block, listed, safe_lines, visible
 
 if TYPE_CHECKING:
     from stages.core.judge import Edge, RankedColumn

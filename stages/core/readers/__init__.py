@@ -19,13 +19,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 from stages.core.counts import many
 from stages.core.errors import DataError
 from stages.core.names import fold
-from stages.core.text import visible
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.records import Link, Pin, Table, Vote
-
-LISTED = 5
-"""Names that a note lists before it only counts."""
 
 Level = Literal["full", "names", "line"]
 """How much of a table is shown."""
@@ -284,14 +281,3 @@ def _share(tally: str) -> float:
     if not (yes.isdigit() and n.isdigit() and int(n)):
         return 1.0
     return min(1.0, int(yes) / int(n))
-
-
-def listed(names: Iterable[str], more: str = " and {n} more") -> str:
-    """A few names and the count of the rest, for a note.
-
-    >>> listed("abcdefg")
-    'a, b, c, d, e and 2 more'
-    """
-    every = list(names)
-    shown = ", ".join(visible(name, 80) for name in every[:LISTED])
-    return shown if len(every) <= LISTED else shown + more.format(n=len(every) - LISTED)

@@ -14,8 +14,8 @@ from stages.core.readers import (
     Order,
     SectionReader,
     key_conflict,
-    listed,
 )
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.records import Collapse, Table

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.counts import many
-from stages.core.readers import PLAIN, KeptColumns, Lists, Order, SectionReader, count_of, listed
+from stages.core.readers import PLAIN, KeptColumns, Lists, Order, SectionReader, count_of
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.records import Prune, Table

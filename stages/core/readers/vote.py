@@ -13,8 +13,8 @@ from stages.core.readers import (
     SectionReader,
     count_of,
     key_conflict,
-    listed,
 )
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Vote

@@ -13,7 +13,6 @@ from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
 from stages.core.lines.sections import Check, finalize, section, with_section
-from stages.core.readers import conflicts
 from stages.core.runtime.stage import Capability, Section, Stage
 from stages.core.text import visible
 
@@ -132,6 +131,8 @@ def prepared(plan: Plan, asked: TaskInput) -> bytes | None:
 
 def _say_conflicts(stage: Stage, asked: TaskInput) -> None:
     """Warn of what a section that the stage reads says in two ways."""
+    from stages.core.readers import conflicts
+
     for name in (*stage.needs, *stage.needs_any, *stage.uses):
         found = section(asked.task, name)
         for text in conflicts(name, found, asked.tables) if found else ():

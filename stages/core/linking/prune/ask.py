@@ -25,7 +25,7 @@ from stages.core.linking.prune.replies import (
 from stages.core.linking.prune.tally import PruneVote
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
-from stages.core.readers import listed
+from stages.core.text import listed
 
 if TYPE_CHECKING:
     from stages.core.model import Model, Reply, Request

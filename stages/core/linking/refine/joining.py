@@ -20,8 +20,7 @@ from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
 from stages.core.linking.refine.choice import ColumnChoice, Selection
 from stages.core.names import fold
-from stages.core.readers import listed
-from stages.core.text import quoted
+from stages.core.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
