@@ -119,7 +119,7 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> MeasureTally:
     from stages.core.evaluate.metrics import MeasureTally
     from stages.core.lines.lines import BadLine, TaskInput
 
-    tally, known, asked = MeasureTally(), _Known(), set()
+    tally, known, asked = MeasureTally(), _TaskRegister(), set()
     for item in items:
         if isinstance(item, BadLine):
             diagnostics.error(item.error)
@@ -138,7 +138,7 @@ def score(items: Iterable[Item], book: GoldBook, section: str) -> MeasureTally:
 
 
 def _measured(
-    asked: TaskInput, book: GoldBook, name: str, known: _Known
+    asked: TaskInput, book: GoldBook, name: str, known: _TaskRegister
 ) -> tuple[Measure | None, str]:
     """The measure of one task, or None and the reason why there is none."""
     from stages.core.evaluate.metrics import measure
@@ -165,7 +165,7 @@ def _stands(asked: TaskInput, name: str) -> bool:
     return Check(asked.task, asked.hashes, asked.line.place).stands(name)
 
 
-class _Known:
+class _TaskRegister:
     """The facts of each catalog met, made anew only where its table lines changed, and where
     each task stood."""
 

@@ -268,10 +268,10 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
 
 def _ranked(listed: LinkTable) -> RankedTable:
     """A table of a ``link`` section as the judge ranks it."""
-    from stages.core.judge import Evidence, RankedTable
+    from stages.core.judge import EvidencePiece, RankedTable
 
     evidence = tuple(
-        Evidence(item["type"], tuple(item["words"]), item["weight"], item.get("note", ""))
+        EvidencePiece(item["type"], tuple(item["words"]), item["weight"], item.get("note", ""))
         for item in listed["evidence"]
     )
     return RankedTable(listed["name"], listed["score"], listed["keep"], evidence)

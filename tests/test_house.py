@@ -184,3 +184,13 @@ def test_a_server_stands_in_its_dialect_its_inventory_and_its_engine_alone():
     kinds = {"postgresql", "mariadb"}
     others = [path for path in modules() if kinds & constants(path) and path not in places]
     assert {path.name for path in others} <= {"dialects.py", "ddl_format.py"}
+
+
+def test_no_class_name_twice():
+    """Records of lines and those that are made in passing included: a name is one idea."""
+    places: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -366,7 +366,7 @@ def test_fault_in_one_task_is_one_line_and_disturbs_no_other(tmp_path):
         "def collapse(task, tables):\n"
         "    if task['task_id'] == '1': raise TypeError('boom')\n"
         "    return {'keys': [], 'shown': {'full': [], 'names': [], 'line': []}, 'by': []}\n"
-        "plan = runner.Plan(Stage(collapse), {})\n"
+        "plan = runner.RunPlan(Stage(collapse), {})\n"
         "items = LineReader().read([(sys.stdin.buffer, 'stdin')])\n"
         "runner.run_now(plan, items, Output(sys.stdout.buffer, 'stdout'))\n"
         "from stages.core import diagnostics\nsys.exit(diagnostics.exit_code())"

@@ -156,7 +156,7 @@ def total(texts: Iterable[str]) -> int:
     return sum(counts(list(texts)))
 
 
-class _Vocabulary:
+class _Encoder:
     """The part of the vocabulary that the texts so far can hold, and in the end all of it."""
 
     def __init__(self) -> None:
@@ -224,4 +224,4 @@ def _words() -> list[bytes]:
 
 
 _lock = threading.Lock()
-_vocabulary = _Vocabulary()
+_vocabulary = _Encoder()

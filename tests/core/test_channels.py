@@ -6,7 +6,7 @@ import pytest
 
 from stages.core.judge.channels import BY_FIELD, TABLE
 from stages.core.judge.index.index import FIELDS
-from stages.core.judge.judgment import Evidence, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lines import schema
 
@@ -36,5 +36,5 @@ def test_every_field_of_the_index_belongs_to_one_channel() -> None:
 @pytest.mark.parametrize("name", EVIDENCE)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_type_of_evidence_has_its_words(name: str, lang: str) -> None:
-    table = RankedTable("t", 0.9, True, (Evidence(name, ("staff",), 0.5),))
+    table = RankedTable("t", 0.9, True, (EvidencePiece(name, ("staff",), 0.5),))
     assert len(reason(table, lang)) > len(" (0.90)")

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.core.judge.judgment import Edge, Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import Edge, EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.judge.priors.model_choice import apply_model_choice
 from stages.core.linking.link import POOL, Choice, batched, parse_choice
 from stages.core.records import Table
@@ -81,7 +81,7 @@ def test_an_added_table_is_joined_to_the_kept_ones_by_its_declared_keys() -> Non
 
 def test_a_large_catalog_shows_what_is_kept_and_the_best_of_the_rest() -> None:
     many = [f"m{n}" for n in range(POOL * 2)]
-    why = (Evidence("name", ("x",), 0.1),)
+    why = (EvidencePiece("name", ("x",), 0.1),)
     ranked = [
         RankedTable(n, 0.5, at % 5 == 0, why if at < POOL * 1.5 else ())
         for at, n in enumerate(many)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.judge import CHANNELS, judge, reason
-from stages.core.judge.judgment import Evidence, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedTable
 from stages.core.judge.rank.select import select
 from tests.helpers.judge_tables import SCHOOL, ask, order, table
 
@@ -229,14 +229,14 @@ def test_reasons_name_the_evidence_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("piece", "en", "zh"),
     [
-        (Evidence("rule", ("tax",), 1.0), 'a rule adds it for "tax"', "规则因 “tax” 加入它"),
-        (Evidence("rule", ("tax",), -1.0), 'a rule forbids it for "tax"', "规则因 “tax” 排除它"),
-        (Evidence("model", (), 1.0, "has it"), "the model chose it [has it]", "模型选择了它 [has it]"),
-        (Evidence("value", ("Oslo",), 0.5, "city"), 'it holds the value "Oslo" [city]', "其中有值 “Oslo” [city]"),
-        (Evidence("value", ("towns",), 0.2), 'its values match "towns"', "其中的值匹配 “towns”"),
+        (EvidencePiece("rule", ("tax",), 1.0), 'a rule adds it for "tax"', "规则因 “tax” 加入它"),
+        (EvidencePiece("rule", ("tax",), -1.0), 'a rule forbids it for "tax"', "规则因 “tax” 排除它"),
+        (EvidencePiece("model", (), 1.0, "has it"), "the model chose it [has it]", "模型选择了它 [has it]"),
+        (EvidencePiece("value", ("Oslo",), 0.5, "city"), 'it holds the value "Oslo" [city]', "其中有值 “Oslo” [city]"),
+        (EvidencePiece("value", ("towns",), 0.2), 'its values match "towns"', "其中的值匹配 “towns”"),
     ],
 )  # fmt: skip
-def test_a_reason_says_what_the_evidence_is(piece: Evidence, en: str, zh: str) -> None:
+def test_a_reason_says_what_the_evidence_is(piece: EvidencePiece, en: str, zh: str) -> None:
     ranked = RankedTable("hr", 0.5, True, (piece,))
     assert reason(ranked, "en") == f"{en} (0.50)"
     assert reason(ranked, "zh") == f"{zh} (0.50)"

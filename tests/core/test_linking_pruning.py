@@ -11,7 +11,7 @@ from stages.core.linking.column_refs import grouped
 from stages.core.linking.prune.builtin import ProtectedColumns, by_evidence, cut
 from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, PruneReply, ReplyReader
 from stages.core.linking.prune.scores import Scores
-from stages.core.linking.prune.tally import PruneVote, merged
+from stages.core.linking.prune.tally import SideVote, merged
 from stages.core.linking.render import sheet, whole
 from tests.helpers.linking_tables import sessions, table
 
@@ -133,7 +133,7 @@ SILENT = (PruneReply(), PruneReply())
 
 
 def vote(negatives, positives=SILENT):
-    return PruneVote(SHOWN, tuple(negatives), tuple(positives))
+    return SideVote(SHOWN, tuple(negatives), tuple(positives))
 
 
 def test_silence_keeps_everything():
@@ -217,19 +217,19 @@ def test_a_split_table_goes_only_where_every_part_goes():
     tables = TABLES[2:]
     none = (PruneReply(), PruneReply())
     kept = left(
-        PruneVote(one, (gone, gone), none), PruneVote(two, (rest, rest), none), tables=tables
+        SideVote(one, (gone, gone), none), SideVote(two, (rest, rest), none), tables=tables
     ).kept
     assert kept == {"plain": {"b"}}
-    kept = left(PruneVote(one, (gone, gone), none), PruneVote(two, none, none), tables=tables).kept
+    kept = left(SideVote(one, (gone, gone), none), SideVote(two, none, none), tables=tables).kept
     assert kept["t9"] == {"a.x", "a.y"}
     kept = left(
-        PruneVote(one, (gone, gone), none), PruneVote(two, (rest, None), none), tables=tables
+        SideVote(one, (gone, gone), none), SideVote(two, (rest, None), none), tables=tables
     ).kept
     assert kept["t9"] == EVERY["t9"]
     keep = PruneReply(frozenset({"t9"}), frozenset({("t9", "a.x")}))
     kept = left(
-        PruneVote(one, (gone, gone), none),
-        PruneVote(two, (rest, rest), (keep, PruneReply())),
+        SideVote(one, (gone, gone), none),
+        SideVote(two, (rest, rest), (keep, PruneReply())),
         tables=tables,
     ).kept
     assert kept["t9"] == EVERY["t9"]
@@ -255,7 +255,7 @@ def part_votes(negatives, positives):
     """The same samples over two batches, one a table by itself."""
     halves = [{n: c for n, c in SHOWN.items() if (n == "orders") is half} for half in (True, False)]
     return [
-        PruneVote(
+        SideVote(
             shown, *(tuple(restricted(s, shown) for s in side) for side in (negatives, positives))
         )
         for shown in halves
@@ -303,7 +303,7 @@ def test_faults_only_enlarge_the_result(negatives, positives, scores, budget, da
     """Over batches, failed calls of any kind, and the cut by budget after it."""
     votes = part_votes(negatives, positives)
     failing = [
-        PruneVote(
+        SideVote(
             v.shown,
             *(
                 tuple(data.draw(st.sampled_from([s, None])) for s in side)

@@ -39,7 +39,7 @@ def _loaded(load: Any) -> Any:
 
 def fresh() -> Any:
     """A vocabulary that has loaded nothing yet."""
-    return tokens._Vocabulary()
+    return tokens._Encoder()
 
 
 def test_the_definition_is_tiktokens() -> None:

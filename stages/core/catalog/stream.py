@@ -124,7 +124,7 @@ class ScanRequest:
 
 
 @dataclass(frozen=True)
-class Known:
+class CatalogBrief:
     """What is kept of a catalog once its lines are written, so that memory does not grow with
     what has gone out: its id, whether a table of it can be used, and the texts of its root."""
 
@@ -133,7 +133,7 @@ class Known:
     texts: Mapping[str, str]
 
     @classmethod
-    def of(cls, result: ScanResult) -> Known:
+    def of(cls, result: ScanResult) -> CatalogBrief:
         """What to keep of one scan."""
         usable = any(table["columns"] for table in result.tables)
         return cls(result.catalog["id"], usable, result.texts)
@@ -214,10 +214,10 @@ def _own_task(result: ScanResult, request: ScanRequest) -> Iterator[Item]:
         task["evidence"] = request.evidence
     if request.task_id:
         task["task_id"] = request.task_id
-    yield from asked(without_question(cast("Task", task)), Known.of(result))
+    yield from asked(without_question(cast("Task", task)), CatalogBrief.of(result))
 
 
-def asked(task: Task, known: Known) -> Iterator[Item]:
+def asked(task: Task, known: CatalogBrief) -> Iterator[Item]:
     """The task line of a catalog; where there is no usable table the task carries an error."""
     if "error" not in task and not known.usable:
         task = {**task, "error": {"stage": "scan", "message": "no table could be read in its root"}}
@@ -238,14 +238,14 @@ class Directory:
 
     def __init__(self, request: ScanRequest) -> None:
         self.schemas = request.schemas
-        self.scanned: dict[str, Known] = {}
-        self.read: dict[Path, Known | DataError] = {}
+        self.scanned: dict[str, CatalogBrief] = {}
+        self.read: dict[Path, CatalogBrief | DataError] = {}
 
     def add(self, result: ScanResult) -> None:
         """Make a scanned catalog known by its name."""
-        self.scanned.setdefault(result.catalog["name"], Known.of(result))
+        self.scanned.setdefault(result.catalog["name"], CatalogBrief.of(result))
 
-    def find(self, question: JsonMapping) -> tuple[Known, ScanResult | None]:
+    def find(self, question: JsonMapping) -> tuple[CatalogBrief, ScanResult | None]:
         """The catalog of a question, with its lines where it comes up for the first time.
 
         Raises:
@@ -272,7 +272,7 @@ class Directory:
         except DataError as error:
             self.read[file] = error
             return None
-        self.read[file] = Known.of(result)
+        self.read[file] = CatalogBrief.of(result)
         return result
 
     def _only(self) -> str:
@@ -361,4 +361,4 @@ def _rooted(
         out.add(result.catalog["id"])
         yield from written(result)
     merged = {**(result.task or {}), **result.texts, **task}
-    yield from asked(without_question(cast("Task", merged)), Known.of(result))
+    yield from asked(without_question(cast("Task", merged)), CatalogBrief.of(result))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from stages.core.judge.channels import SWITCHES as CHANNELS
 from stages.core.judge.judgment import (
     Edge,
-    Evidence,
+    EvidencePiece,
     History,
     Judgment,
     RankedColumn,
@@ -26,7 +26,7 @@ from stages.core.judge.wording import reason
 __all__ = [
     "CHANNELS",
     "Edge",
-    "Evidence",
+    "EvidencePiece",
     "History",
     "Judgment",
     "RankedColumn",

@@ -12,7 +12,7 @@ from stages.core.judge.channels import BY_FIELD, BY_NAME
 from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.judgment import (
     Edge,
-    Evidence,
+    EvidencePiece,
     EvidenceType,
     Judgment,
     RankedColumn,
@@ -89,9 +89,9 @@ class Explainer:
 
     def _ruled(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None
-    ) -> dict[int, Evidence]:
+    ) -> dict[int, EvidencePiece]:
         """Apply the rules' tables to ``kept`` and ``scores`` in place."""
-        ruled: dict[int, Evidence] = {}
+        ruled: dict[int, EvidencePiece] = {}
         if effect is None:
             return ruled
         for names, add in ((effect.add, True), (effect.forbid, False)):
@@ -100,12 +100,12 @@ class Explainer:
                 if at is not None:
                     kept[at] = add
                     scores[at] = max(float(scores[at]), 0.99) if add else 0.0
-                    ruled[at] = Evidence("rule", (name,), 1.0 if add else -1.0)
+                    ruled[at] = EvidencePiece("rule", (name,), 1.0 if add else -1.0)
         return ruled
 
     def _table_evidence(
-        self, at: int, ruled: dict[int, Evidence], matched: dict[int, list[Evidence]]
-    ) -> tuple[Evidence, ...]:
+        self, at: int, ruled: dict[int, EvidencePiece], matched: dict[int, list[EvidencePiece]]
+    ) -> tuple[EvidencePiece, ...]:
         """All evidence of one table, the heaviest first."""
         found = [ruled[at]] if at in ruled else []
         if at in self.local:
@@ -116,7 +116,7 @@ class Explainer:
             found += self._near(at)
         return tuple(sorted(found, key=lambda item: (-abs(item.weight), item.type)))
 
-    def _matched(self) -> dict[int, list[Evidence]]:
+    def _matched(self) -> dict[int, list[EvidencePiece]]:
         """Words met by each candidate's names and descriptions."""
         match, units = self.match, self.match.question.units
         total = float(match.idf.sum()) or 1.0
@@ -136,7 +136,7 @@ class Explainer:
             for at, kinds in met.items()
         }
 
-    def _values(self, local: int) -> Iterator[Evidence]:
+    def _values(self, local: int) -> Iterator[EvidencePiece]:
         """Whole values seen in the table, and names spelled as its columns are."""
         begin, end = self.match.starts[local], self.match.starts[local + 1]
         for hits, kind in ((self.match.exact, "value"), (self.match.spelled, "name")):
@@ -144,9 +144,9 @@ class Explainer:
             if inside:
                 words = tuple(dict.fromkeys(word for _, word in inside))[:MOST_WORDS]
                 note = self.index.columns[self.match.columns[inside[0][0]]]
-                yield Evidence(kind, words, BY_NAME[kind].weight, note)
+                yield EvidencePiece(kind, words, BY_NAME[kind].weight, note)
 
-    def _near(self, at: int) -> Iterator[Evidence]:
+    def _near(self, at: int) -> Iterator[EvidencePiece]:
         """Strong tables that this one is keyed to."""
         if GRAPH & self.without:
             return
@@ -155,7 +155,7 @@ class Explainer:
         if strong:
             names = tuple(self.index.canonical[other] for other in strong[:MOST_NEAR])
             kind: EvidenceType = "key" if len(strong) > 1 else "neighbour"
-            yield Evidence(
+            yield EvidencePiece(
                 kind, names, round(BY_NAME[kind].weight * float(self.scores[strong[0]]), 2)
             )
 
@@ -187,7 +187,7 @@ class Explainer:
             evidence = self._column_evidence(row, met.get(row, ()), name if key else "")
             if rule is not None:
                 keep = rule
-                evidence = (Evidence("rule", (name,), 1.0 if keep else -1.0), *evidence)
+                evidence = (EvidencePiece("rule", (name,), 1.0 if keep else -1.0), *evidence)
             if keep or evidence:
                 yield RankedColumn(own, name, round(likely, 4), keep, evidence)
 
@@ -226,7 +226,7 @@ class Explainer:
 
     def _column_evidence(
         self, c: int, met: Sequence[tuple[str, int, float]], key: str
-    ) -> tuple[Evidence, ...]:
+    ) -> tuple[EvidencePiece, ...]:
         """Evidence of one candidate column, the heaviest first; a value or a spelled-out name
         stands for its words. ``key`` is its name where it is one."""
         match = self.match
@@ -238,18 +238,18 @@ class Explainer:
             heard[unit.text] = max(heard.get(unit.text, 0.0), weight)
         found = {kind: _heaviest(kind, heard, self.top_idf) for kind, heard in words.items()}
         if c in match.exact:
-            found["value"] = Evidence("value", (match.exact[c],), 1.0)
+            found["value"] = EvidencePiece("value", (match.exact[c],), 1.0)
         if c in match.spelled:
-            found["name"] = Evidence("name", (match.spelled[c],), 1.0, "spelled out")
+            found["name"] = EvidencePiece("name", (match.spelled[c],), 1.0, "spelled out")
         if key:
-            found["key"] = Evidence("key", (key,), BY_NAME["key"].weight)
+            found["key"] = EvidencePiece("key", (key,), BY_NAME["key"].weight)
         return tuple(sorted(found.values(), key=lambda item: -item.weight))
 
 
-def _heaviest(kind: EvidenceType, words: dict[str, float], total: float) -> Evidence:
+def _heaviest(kind: EvidenceType, words: dict[str, float], total: float) -> EvidencePiece:
     """The words that weigh most, for one kind of evidence."""
     best = sorted(words, key=lambda word: (-words[word], word))[:MOST_WORDS]
-    return Evidence(kind, tuple(best), round(min(sum(words.values()) / total, 1.0), 2))
+    return EvidencePiece(kind, tuple(best), round(min(sum(words.values()) / total, 1.0), 2))
 
 
 def _ruled_columns(effect: RuleEffect | None) -> dict[tuple[str, str], bool]:

@@ -12,7 +12,7 @@ How: TypeAlias = Literal["declared", "name", "value"]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidencePiece:
     """One reason for a table or a column.
 
     Args:
@@ -35,7 +35,7 @@ class RankedTable:
     name: str
     score: float
     keep: bool
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidencePiece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RankedColumn:
     name: str
     score: float
     keep: bool
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidencePiece, ...] = ()
 
 
 @dataclass(frozen=True)

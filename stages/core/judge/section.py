@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from stages.core.judge.judgment import Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.records import Link, Table
 
 SPARE_TABLES, SPARE_COLUMNS = 100, 300
@@ -69,7 +69,7 @@ def _scored(item: RankedTable | RankedColumn) -> dict[str, object]:
     return {"score": score, "keep": item.keep, "evidence": pieces}
 
 
-def _piece(piece: Evidence) -> dict[str, object]:
+def _piece(piece: EvidencePiece) -> dict[str, object]:
     made: dict[str, object] = {
         "type": piece.type,
         "words": list(piece.words[:WORDS]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stages.core.judge.channels import BY_NAME
-from stages.core.judge.judgment import Evidence, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedTable
 
 _SPECIAL = {
     "values": ("its values match {words}", "其中的值匹配 {words}"),
@@ -21,7 +21,7 @@ def reason(table: RankedTable, lang: str = "en") -> str:
         table: A table of a judgment.
         lang: ``"zh"`` for Chinese, anything else for English.
 
-    >>> reason(RankedTable("hr", 0.9, True, (Evidence("name", ("staff",), 0.5),)))
+    >>> reason(RankedTable("hr", 0.9, True, (EvidencePiece("name", ("staff",), 0.5),)))
     'its name or columns match "staff" (0.90)'
     """
     chinese = lang == "zh"
@@ -32,7 +32,7 @@ def reason(table: RankedTable, lang: str = "en") -> str:
     return f"{text} ({table.score:.2f})"
 
 
-def _clause(item: Evidence, chinese: bool) -> str:
+def _clause(item: EvidencePiece, chinese: bool) -> str:
     """One piece of evidence as a clause."""
     marks = ("“", "”", "、") if chinese else ('"', '"', ", ")
     words = marks[2].join(f"{marks[0]}{word}{marks[1]}" for word in item.words)
@@ -40,7 +40,7 @@ def _clause(item: Evidence, chinese: bool) -> str:
     return f"{text} [{item.note}]" if item.note else text
 
 
-def _form(item: Evidence) -> tuple[str, str]:
+def _form(item: EvidencePiece) -> tuple[str, str]:
     """Which clause says it: words met within values are not yet a value, which names its column."""
     if item.type == "rule" and item.weight < 0:
         return _SPECIAL["forbidden"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stages.core.judge.judgment import Evidence, RankedColumn, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedColumn, RankedTable
 from stages.core.lines.sections import section
 from stages.core.records import LinkColumn, LinkTable, Table, Task
 
@@ -67,8 +67,8 @@ def _standing(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) ->
     return Standing({table.name: table for table in tables}, by_table)
 
 
-def _evidence(item: LinkTable | LinkColumn) -> tuple[Evidence, ...]:
+def _evidence(item: LinkTable | LinkColumn) -> tuple[EvidencePiece, ...]:
     return tuple(
-        Evidence(found["type"], tuple(found["words"]), found["weight"], found.get("note", ""))
+        EvidencePiece(found["type"], tuple(found["words"]), found["weight"], found.get("note", ""))
         for found in item["evidence"]
     )

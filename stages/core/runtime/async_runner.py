@@ -14,7 +14,7 @@ from stages.core.errors import NotCached, Unreachable
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput
 from stages.core.model import from_options
 from stages.core.params import Options
-from stages.core.runtime.runner import Plan, call, failed, finish, passed, prepared, totals
+from stages.core.runtime.runner import RunPlan, call, failed, finish, passed, prepared, totals
 
 LINES_READ_AHEAD = 64
 
@@ -28,7 +28,7 @@ class AsyncRunner:
     before the error goes on.
     """
 
-    def __init__(self, plan: Plan, out: Output, ahead: int) -> None:
+    def __init__(self, plan: RunPlan, out: Output, ahead: int) -> None:
         self.plan = plan
         self.out = out
         self.places = asyncio.Semaphore(ahead)
@@ -143,7 +143,7 @@ PROGRESS_SECONDS = 0.2
 """Between two looks at how far a run is."""
 
 
-def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Options) -> None:
+def ask_all(plan: RunPlan, items: Iterator[Item], out: Output, common: Options) -> None:
     """Work on all tasks with the model that the options name.
 
     With ``--dry-run`` and ``--dump-prompt`` the stage runs on stand-ins for replies, what it
@@ -167,7 +167,7 @@ def ask_all(plan: Plan, items: Iterator[Item], out: Output, common: Options) -> 
         diagnostics.error(Unreachable(what, hint=hint))  # raised, it would undo what -o has written
 
 
-async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) -> None:
+async def _run(plan: RunPlan, items: Iterator[Item], out: Output, *, ahead: int) -> None:
     shown = (
         asyncio.create_task(_show(plan)) if diagnostics.shows_progress() and not plan.dry else None
     )
@@ -181,7 +181,7 @@ async def _run(plan: Plan, items: Iterator[Item], out: Output, *, ahead: int) ->
             await plan.client.close()
 
 
-async def _show(plan: Plan) -> None:
+async def _show(plan: RunPlan) -> None:
     """Keep on the terminal how far the run is; the seconds tell that it is alive."""
     start = time.monotonic()
     while plan.client is not None:

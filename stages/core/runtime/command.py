@@ -18,7 +18,7 @@ from stages.core.lines import schema
 from stages.core.lines.io import inputs, output
 from stages.core.lines.lines import LineReader, Output
 from stages.core.params import Options
-from stages.core.runtime.runner import Plan, run_now
+from stages.core.runtime.runner import RunPlan, run_now
 from stages.core.runtime.stage import Capability, Stage
 
 
@@ -114,7 +114,7 @@ def run(stage: Stage, options: Options, common: Options) -> None:
     if common["schema"]:
         click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
         return
-    plan = Plan(
+    plan = RunPlan(
         stage,
         options,
         _ids(common["tasks"]),
@@ -155,7 +155,7 @@ def _ids(given: str | None) -> frozenset[str] | None:
 
 
 @contextmanager
-def _data(plan: Plan, common: Mapping[str, object]) -> Iterator[None]:
+def _data(plan: RunPlan, common: Mapping[str, object]) -> Iterator[None]:
     """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
     if Capability.DATABASE not in plan.stage.wants:
         yield
@@ -179,7 +179,7 @@ def _output(stage: Stage, common: Options) -> AbstractContextManager[Output]:
     return output(common["output"])
 
 
-def _with_model(plan: Plan, common: Options, out: Output) -> None:
+def _with_model(plan: RunPlan, common: Options, out: Output) -> None:
     """Run the stage with a model: on an event loop, or dry."""
     from stages.core.runtime.async_runner import ask_all
 

@@ -25,7 +25,7 @@ SOLVER = "workdir/solver.py"
 
 
 @dataclass
-class Plan:
+class RunPlan:
     """What one run of a stage is to do.
 
     Attributes:
@@ -65,7 +65,7 @@ class Plan:
     counts: tuple[int, ...] = ()
 
 
-def chosen(plan: Plan, asked: TaskInput) -> bool:
+def chosen(plan: RunPlan, asked: TaskInput) -> bool:
     """Whether the stage works on this task, or passes it through as it is."""
     task = asked.task
     plan.tasks += 1
@@ -82,7 +82,7 @@ def chosen(plan: Plan, asked: TaskInput) -> bool:
     return True
 
 
-def unusable(plan: Plan, asked: TaskInput) -> str:
+def unusable(plan: RunPlan, asked: TaskInput) -> str:
     """Why no stage can do anything for the task; empty where it can."""
     if "question" in plan.stage.inputs and not asked.task.get("question", "").strip():
         return "the task has no question"
@@ -91,7 +91,7 @@ def unusable(plan: Plan, asked: TaskInput) -> str:
     return ""
 
 
-def refuse(plan: Plan, asked: TaskInput, message: str) -> bytes:
+def refuse(plan: RunPlan, asked: TaskInput, message: str) -> bytes:
     """The task line with the top-level error that every later stage leaves alone."""
     hint = "rescan it with `winnow scan`"
     diagnostics.error(DataError(message, place=_place(asked), hint=hint))
@@ -99,7 +99,7 @@ def refuse(plan: Plan, asked: TaskInput, message: str) -> bytes:
     return dump({**record, "error": {"stage": plan.stage.name, "message": message}})
 
 
-def prepared(plan: Plan, asked: TaskInput) -> bytes | None:
+def prepared(plan: RunPlan, asked: TaskInput) -> bytes | None:
     """The line to write where the stage need not run; None where it has to.
 
     Raises:
@@ -145,7 +145,7 @@ def _told(text: str, asked: TaskInput) -> WinnowError:
     return WinnowError(what, place=_place(asked), hint=hint)
 
 
-def _not_by_another(plan: Plan, asked: TaskInput) -> None:
+def _not_by_another(plan: RunPlan, asked: TaskInput) -> None:
     """A task that a model failed on is not made by the built-in judge because nobody named one.
 
     Raises:
@@ -160,7 +160,7 @@ def _not_by_another(plan: Plan, asked: TaskInput) -> None:
         )
 
 
-def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Section | Awaitable[Section]:
+def call(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> Section | Awaitable[Section]:
     """What the stage's function returns: a section, or an awaitable of one."""
     wanted = {}
     for capability in plan.stage.wants:
@@ -170,12 +170,12 @@ def call(plan: Plan, asked: TaskInput, model: TaskModel | None) -> Section | Awa
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
 
 
-def _scaffolded(plan: Plan, asked: TaskInput, model: TaskModel | None) -> bool:
+def _scaffolded(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> bool:
     root = asked.shelf.catalog.get("root")
     return root is not None and os.path.isfile(f"{root}/{SOLVER}")
 
 
-Provider = Callable[[Plan, TaskInput, "TaskModel | None"], object]
+Provider = Callable[[RunPlan, TaskInput, "TaskModel | None"], object]
 
 
 def _shared(name: str) -> Provider:
@@ -198,7 +198,7 @@ PROVIDERS: Mapping[Capability, Provider] = {
 """What each capability is, for one task of a run."""
 
 
-def _progress(plan: Plan, asked: TaskInput, done: int, total: int | None, what: str) -> None:
+def _progress(plan: RunPlan, asked: TaskInput, done: int, total: int | None, what: str) -> None:
     if plan.client is not None:  # `asking` shows it beside the requests
         plan.told = f"{done}{f'/{total}' if total else ''} {what}"
         return
@@ -206,7 +206,7 @@ def _progress(plan: Plan, asked: TaskInput, done: int, total: int | None, what: 
 
 
 def finish(
-    plan: Plan, asked: TaskInput, found: Mapping[str, object], model: TaskModel | None
+    plan: RunPlan, asked: TaskInput, found: Mapping[str, object], model: TaskModel | None
 ) -> bytes:
     """The task line with its new section."""
     usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
@@ -220,7 +220,7 @@ def finish(
     return dump(with_section(asked.task, plan.stage.name, done))
 
 
-def _summarise(plan: Plan, asked: TaskInput, done: Mapping[str, object]) -> None:
+def _summarise(plan: RunPlan, asked: TaskInput, done: Mapping[str, object]) -> None:
     """Say what is left of the first tasks; `totals` says it of all."""
     if plan.stage.counts is None or plan.dry:
         return
@@ -231,7 +231,7 @@ def _summarise(plan: Plan, asked: TaskInput, done: Mapping[str, object]) -> None
     show(f"{asked.task['task_id']}: {plan.stage.summary.format(*map(Count, counts))}")
 
 
-def totals(plan: Plan) -> None:
+def totals(plan: RunPlan) -> None:
     """One line over all tasks, and one for every task id that was asked for and not met."""
     if plan.counted > SUMMARIES_SHOWN:
         summary = plan.stage.summary.format(*map(Count, plan.counts))
@@ -241,7 +241,7 @@ def totals(plan: Plan) -> None:
         diagnostics.error(DataError(f"no task {name}", hint="`winnow show` lists them"))
 
 
-def _say_lacking(plan: Plan) -> None:
+def _say_lacking(plan: RunPlan) -> None:
     """Tasks that lack a needed section were left out of an earlier stage by its ``--tasks``; where
     all lack it, the earlier stage has not run."""
     if not plan.ready:
@@ -284,7 +284,7 @@ def passed(item: CatalogLines | BadLine, out: Output) -> None:
         out.write(item.raw + b"\n")
 
 
-def run_now(plan: Plan, items: Iterator[Item], out: Output) -> None:
+def run_now(plan: RunPlan, items: Iterator[Item], out: Output) -> None:
     """Work on the tasks one after the other, without an event loop."""
     for item in items:
         if isinstance(item, TaskInput):
@@ -295,7 +295,7 @@ def run_now(plan: Plan, items: Iterator[Item], out: Output) -> None:
     totals(plan)
 
 
-def _one_now(plan: Plan, asked: TaskInput) -> bytes:
+def _one_now(plan: RunPlan, asked: TaskInput) -> bytes:
     try:
         ready = prepared(plan, asked)
         if ready is not None:

@@ -24,7 +24,7 @@ from stages.core.catalog.schema_only import clauses as schema_only_clauses
 from stages.core.catalog.schema_only.clauses import Clauses, ColumnPart
 from stages.core.catalog.schema_only.statements import (
     LONGEST,
-    Statement,
+    DdlStatement,
     likely,
     statements,
     tokens,
@@ -585,7 +585,7 @@ def read(text: str, dialect: str | None = None) -> Script:
 
 
 def _take(
-    statement: Statement,
+    statement: DdlStatement,
     dialects: list[str],
     script: Script,
     pending: list[tuple[SourceTable, Clauses, list[str]]],
@@ -621,7 +621,7 @@ def _take(
     return dialects[0] if tree is None else used
 
 
-def _clauses(statement: Statement) -> Clauses | None:
+def _clauses(statement: DdlStatement) -> Clauses | None:
     """What the statement says clause by clause; None where it is none about a table."""
     if len(statement.text) > LONGEST or _COMMENT.match(statement.text):
         return None
@@ -646,7 +646,7 @@ def _known(dialect: str) -> str:
     return dialect
 
 
-def _parsed(statement: Statement, dialects: list[str]) -> tuple[exp.Expr | None, str]:
+def _parsed(statement: DdlStatement, dialects: list[str]) -> tuple[exp.Expr | None, str]:
     """The statement's tree and the dialect that read it; or None and why no dialect could."""
     import sqlglot
     from sqlglot import exp

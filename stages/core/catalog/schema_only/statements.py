@@ -220,14 +220,14 @@ LONGEST = 1 << 20
 """Characters of one statement that are parsed."""
 
 
-class Statement(NamedTuple):
+class DdlStatement(NamedTuple):
     """One statement: its text, and the line of the file it begins on."""
 
     text: str
     line: int
 
 
-def statements(text: str, dialect: str | None = None) -> Iterator[Statement]:
+def statements(text: str, dialect: str | None = None) -> Iterator[DdlStatement]:
     """The statements that make or describe tables and views; all others are passed over.
 
     Args:
@@ -262,7 +262,7 @@ class _Cutter:
         self.head = ""
         self.pos = 0
 
-    def cut(self) -> Iterator[Statement]:
+    def cut(self) -> Iterator[DdlStatement]:
         """The wanted statements, in order."""
         while (match := self.pieces.match(self.text, self.pos)) is not None:
             kind, piece = match.lastgroup, match.group()
@@ -332,7 +332,7 @@ class _Cutter:
         """Where the last batch ends that a line of its own (GO, or a slash) ends."""
         return max((match.start() for match in _BATCH_END.finditer(self.text)), default=-1)
 
-    def _statement(self) -> Iterator[Statement]:
+    def _statement(self) -> Iterator[DdlStatement]:
         """What was gathered, where it is wanted; rows behind it are passed over."""
         parts, self.parts = self.parts, []
         self.depth = 0
@@ -340,7 +340,7 @@ class _Cutter:
             return
         text = "".join(parts[:60]).lstrip()[:400]
         if _WANTED.match(text):
-            yield Statement("".join(parts).strip(), self.start)
+            yield DdlStatement("".join(parts).strip(), self.start)
         elif text[:4].upper() == "COPY" and _ROWS.match("".join(parts[:4000])):
             self._pass_rows()
 
@@ -353,7 +353,7 @@ class _Cutter:
         self.line += self.text.count("\n", self.pos, stop)
         self.pos = stop
 
-    def _marked(self, mark: str) -> Iterator[Statement]:
+    def _marked(self, mark: str) -> Iterator[DdlStatement]:
         """Statements that another mark than a semicolon ends (MySQL's DELIMITER), up to the
         next such command."""
         while mark != ";":
@@ -366,7 +366,7 @@ class _Cutter:
             stop = len(self.text) if stop < 0 else stop
             body = self.text[begin:stop].strip()
             if _WANTED.match(body):
-                yield Statement(body, self.line + self.text.count("\n", self.pos, begin))
+                yield DdlStatement(body, self.line + self.text.count("\n", self.pos, begin))
             end = min(stop + len(mark), len(self.text))
             self.line += self.text.count("\n", self.pos, end)
             self.pos = end

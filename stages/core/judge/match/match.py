@@ -17,7 +17,7 @@ from stages.core.judge.index.postings import Floats, Ints, Postings
 from stages.core.judge.language.tokenize import compact
 from stages.core.judge.match.expand import Vocabulary, expand_all
 from stages.core.judge.match.values import whole_values
-from stages.core.judge.question.question import Question
+from stages.core.judge.question.question import ParsedQuestion
 
 #: What a match in a field says about the table, for the first score only.
 FIELD_WEIGHT = {
@@ -54,7 +54,7 @@ class Match:
         spelled: Candidate columns spelled out in the question → as written there.
     """
 
-    question: Question
+    question: ParsedQuestion
     index: Index
     idf: Floats
     table: Mapping[str, Floats]
@@ -73,7 +73,7 @@ class Match:
 
 
 def match_catalog(
-    question: Question, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
+    question: ParsedQuestion, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
 ) -> Match:
     """Match a question with a catalog."""
     ways = _flat(expand_all(question.units, known, "synonym" not in without))
@@ -257,7 +257,7 @@ def _columns_of(candidates: Ints, index: Index) -> tuple[Ints, Ints]:
     return columns.astype(np.int32), starts
 
 
-def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
+def part_hits(index: Index, question: ParsedQuestion) -> tuple[Floats, Floats]:
     """For tables with a date or number in their name, whether the question speaks of it.
 
     Where the date says no, the number is a part of it (``after 2020``).
@@ -271,7 +271,9 @@ def part_hits(index: Index, question: Question) -> tuple[Floats, Floats]:
     return when, np.where(when < 0, 0.0, which).astype(np.float32)
 
 
-def _by_time(question: Question, index: Index, when: Floats, names: Floats, met: Floats) -> None:
+def _by_time(
+    question: ParsedQuestion, index: Index, when: Floats, names: Floats, met: Floats
+) -> None:
     """Let the words of a date meet the tables that hold the time, whatever their names spell.
 
     Args:
@@ -291,7 +293,7 @@ def _by_time(question: Question, index: Index, when: Floats, names: Floats, met:
             met[terms] = met[terms].clip(least, most)
 
 
-def by_letter(question: Question, index: Index, names: Floats) -> dict[int, list[int]]:
+def by_letter(question: ParsedQuestion, index: Index, names: Floats) -> dict[int, list[int]]:
     """Columns whose name is a word of the question letter for letter, by the unit it is; their
     tables meet it in ``names`` [U, T], which is changed in place.
 
@@ -318,7 +320,7 @@ def _as_named(named: Mapping[int, list[int]], local: Ints, names: Floats, comple
         complete[places] = 1.0
 
 
-def spelled_out(question: Question, index: Index) -> dict[int, str]:
+def spelled_out(question: ParsedQuestion, index: Index) -> dict[int, str]:
     """Columns whose name the question or its hints spell as the schema does."""
     found = {
         column: written

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge.index.postings import Ints
-from stages.core.judge.question.question import Question
+from stages.core.judge.question.question import ParsedQuestion
 
 #: A value in more columns than this says nothing about which is meant.
 MOST_HOLDERS = 40
@@ -24,7 +24,7 @@ LEAST_DIGITS = 5
 
 
 def whole_values(
-    question: Question,
+    question: ParsedQuestion,
     values: Mapping[str, tuple[int, ...]],
     spellings: tuple[Sequence[str], Sequence[int] | Ints] | None = None,
 ) -> dict[int, str]:
@@ -46,7 +46,7 @@ def whole_values(
     return found
 
 
-def as_indexed(question: Question) -> list[str]:
+def as_indexed(question: ParsedQuestion) -> list[str]:
     """The spellings of a question under which an index has whole values."""
     return list(dict.fromkeys(low for low, _ in _exact(question)))
 
@@ -57,7 +57,7 @@ def is_plain_number(value: str) -> bool:
     return digits.isdigit() and len(digits) < LEAST_DIGITS
 
 
-def _exact(question: Question) -> Iterator[tuple[str, str]]:
+def _exact(question: ParsedQuestion) -> Iterator[tuple[str, str]]:
     """Spellings to look up: ``(as the index has it, as written)``."""
     yield from question.quoted.items()
     yield from question.spans.items()
@@ -71,7 +71,7 @@ def _exact(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def _near(
-    question: Question,
+    question: ParsedQuestion,
     values: Mapping[str, tuple[int, ...]],
     spellings: tuple[Sequence[str], Sequence[int] | Ints] | None,
 ) -> Iterator[tuple[str, str]]:

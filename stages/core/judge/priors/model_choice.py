@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stages.core.judge.judgment import Edge, Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import Edge, EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.records import Table
 from stages.core.text import visible
 
@@ -91,8 +91,8 @@ def _table(
     return table
 
 
-def _chosen_by_model(why: str) -> Evidence:
-    return Evidence("model", (), 1.0, visible(why.strip(), 200))
+def _chosen_by_model(why: str) -> EvidencePiece:
+    return EvidencePiece("model", (), 1.0, visible(why.strip(), 200))
 
 
 def _columns(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from stages.core.errors import DataError, os_words
-from stages.core.judge.judgment import Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.names import Names, canonical
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ def _table(
     found = sorted((name for name in shares if shares[name] >= LEAST), key=lambda n: -shares[n])
     if not found:
         return table
-    piece = Evidence("co-occurrence", tuple(found), round(shares[found[0]], 2), "past SQL")
+    piece = EvidencePiece("co-occurrence", tuple(found), round(shares[found[0]], 2), "past SQL")
     return replace(table, evidence=(*table.evidence, piece))
 
 
@@ -406,6 +406,6 @@ def _columns(
             continue
         column = known.get((table.name, name), RankedColumn(table.name, name, 0.0, False))
         score = 1 - (1 - column.score) * (1 - PULL * share * table.score)
-        piece = Evidence("co-occurrence", (), round(share, 2), "past SQL")
+        piece = EvidencePiece("co-occurrence", (), round(share, 2), "past SQL")
         keep = column.keep or share >= IN_USE
         yield replace(column, score=score, keep=keep, evidence=(*column.evidence, piece))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stages.core.errors import DataError, os_words
-from stages.core.judge.judgment import Evidence, Judgment, RankedColumn, RankedTable
+from stages.core.judge.judgment import EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.names import Names, fold
 from stages.core.text import composed
 
@@ -403,7 +403,7 @@ def _moved(
         return item
     words, name = applied.notes.get(table, ("", ""))
     wanted = key in add
-    piece = Evidence("rule", (words,) if words else (), 1.0 if wanted else -1.0, name)
+    piece = EvidencePiece("rule", (words,) if words else (), 1.0 if wanted else -1.0, name)
     evidence = (piece, *(old for old in item.evidence if old.type != "rule"))
     score = max(item.score, SURE) if wanted else 0.0
     return replace(item, keep=wanted, score=score, evidence=evidence)

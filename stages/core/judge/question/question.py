@@ -96,7 +96,7 @@ class QueryTerm:
 
 
 @dataclass(frozen=True)
-class Question:
+class ParsedQuestion:
     """One task, read once.
 
     Args:
@@ -128,7 +128,7 @@ class Question:
     hinted: tuple[tuple[str, ...], ...] = ()
 
 
-def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
+def read(task: Task, without: frozenset[str] = frozenset()) -> ParsedQuestion:
     """Read a task's question, evidence, and the part of its knowledge that defines its words."""
     question, hint = composed(task.get("question", "")), composed(task.get("evidence", ""))
     told: list[tuple[str, Origin]] = [(question, "question"), (hint, "evidence")]
@@ -142,7 +142,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> Question:
     kinds = entities.units(question, hint) if "form" not in without else []
     runs = patterns.named(question)
     whole = "\n".join(text for text, _ in told)
-    return Question(
+    return ParsedQuestion(
         units=(
             *itertools.islice(units.values(), MOST_UNITS - len(kinds)),
             *(QueryTerm(text, terms, 0, "form") for text, terms in kinds),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.errors import SqlUnavailable
 from stages.core.judge.channels import OWN
-from stages.core.judge.judgment import Evidence, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lang import Lang
 from stages.core.linking.column_refs import column_of, column_refs
@@ -63,7 +63,7 @@ class Wording:
         self._lang = lang
         self._words = _WORDS[lang]
 
-    def evidence(self, evidence: Sequence[Evidence]) -> str:
+    def evidence(self, evidence: Sequence[EvidencePiece]) -> str:
         """Why the judge keeps a column."""
         words = dict.fromkeys(word for item in evidence for word in item.words)
         if not words:

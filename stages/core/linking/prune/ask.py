@@ -22,7 +22,7 @@ from stages.core.linking.prune.replies import (
     PruneReply,
     ReplyReader,
 )
-from stages.core.linking.prune.tally import PruneVote
+from stages.core.linking.prune.tally import SideVote
 from stages.core.linking.render import Sheet
 from stages.core.model.request import ask_together
 from stages.core.text import listed
@@ -68,7 +68,7 @@ class SampledReplies:
         error: Which calls failed and what that means; empty where none did.
     """
 
-    votes: tuple[PruneVote, ...] = ()
+    votes: tuple[SideVote, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
 
@@ -139,16 +139,16 @@ def _measure(paper: Brief) -> Callable[[Batch], int]:
 
 def _votes(
     batches: Sequence[Batch], answers: Sequence[Reply | ModelError], samples: int
-) -> tuple[list[PruneVote], list[str]]:
+) -> tuple[list[SideVote], list[str]]:
     """The votes on each batch, and the names that mean nothing in it."""
-    found: list[PruneVote] = []
+    found: list[SideVote] = []
     unknown: dict[str, None] = {}
     for number, batch in enumerate(batches):
         reader = ReplyReader(batch)
         own = answers[number * 2 * samples : (number + 1) * 2 * samples]
         negatives = tuple(_said(reader.negative, answer) for answer in own[:samples])
         positives = tuple(_said(reader.positive, answer) for answer in own[samples:])
-        found.append(PruneVote(batch.columns, negatives, positives))
+        found.append(SideVote(batch.columns, negatives, positives))
         for said in (*negatives, *positives):
             unknown |= dict.fromkeys(said.unknown if said else ())
     return found, list(unknown)
@@ -160,7 +160,7 @@ def _said(
     return None if isinstance(answer, ModelError) else read(answer.data)
 
 
-def _error(votes: Sequence[PruneVote], answers: Sequence[Reply | ModelError]) -> str:
+def _error(votes: Sequence[SideVote], answers: Sequence[Reply | ModelError]) -> str:
     """How many calls failed and what was kept for it; empty where all came through."""
     failures = [answer for answer in answers if isinstance(answer, ModelError)]
     if not failures:

@@ -112,7 +112,7 @@ Named = TypeVar("Named", str, ColumnRef)
 
 
 @dataclass(frozen=True)
-class PruneVote:
+class SideVote:
     """What the samples say about one batch.
 
     Args:
@@ -183,7 +183,7 @@ class _Tally:
 
 def merged(
     tables: Sequence[Table],
-    votes: Iterable[PruneVote],
+    votes: Iterable[SideVote],
     *,
     names: Collection[ColumnRef],
     keys: Collection[ColumnRef],
@@ -214,7 +214,7 @@ def merged(
     return PruneOutcome(kept, frozenset(judged), relevant, contested, refused)
 
 
-def _tallied(votes: Iterable[PruneVote]) -> _Tally:
+def _tallied(votes: Iterable[SideVote]) -> _Tally:
     tally = _Tally()
     for batch in votes:
         tally.judged |= batch.shown.keys()

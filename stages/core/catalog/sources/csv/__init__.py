@@ -74,7 +74,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     yield _raw(path, options, sample, found, how, table)
 
 
-def _gap(how: dialect.Dialect, text: str) -> int:
+def _gap(how: dialect.CsvDialect, text: str) -> int:
     """Records above the first blank line, where it stands near the start of the file."""
     at = 0
     for record in how.reader(io.StringIO(text[: dialect.FIRST], newline="")):
@@ -98,7 +98,7 @@ def _head(
     path: Path,
     sample: sampling.ByteSample,
     found: encoding.Encoding,
-    how: dialect.Dialect,
+    how: dialect.CsvDialect,
     text: str,
 ) -> list[list[str]]:
     """Records of the head, without one that the sample's end cuts; where it holds no whole
@@ -113,7 +113,7 @@ def _head(
 
 
 def _further(
-    sample: sampling.ByteSample, found: encoding.Encoding, how: dialect.Dialect
+    sample: sampling.ByteSample, found: encoding.Encoding, how: dialect.CsvDialect
 ) -> list[list[str]]:
     """Whole records of the middle and the tail; a part may start inside a quoted cell, so
     both readings are tried and the one with more records of one width is taken."""
@@ -140,7 +140,7 @@ def _raw(
     options: ScanOptions,
     sample: sampling.ByteSample,
     found: encoding.Encoding,
-    how: dialect.Dialect,
+    how: dialect.CsvDialect,
     table: csv_table.Grid,
 ) -> SourceTable:
     """The table as a record."""
@@ -181,7 +181,7 @@ def _is_pointed(table: csv_table.Grid, at: int) -> bool:
     )
 
 
-def _odd(table: csv_table.Grid, how: dialect.Dialect, found: encoding.Encoding) -> bool:
+def _odd(table: csv_table.Grid, how: dialect.CsvDialect, found: encoding.Encoding) -> bool:
     """Whether DuckDB's strict reading would differ from ours without saying so."""
     plain = how.quote == '"' and not how.escape and not how.skip_space
     return (

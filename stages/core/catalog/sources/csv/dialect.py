@@ -32,7 +32,7 @@ _LAST = "\0winnow: the end of the file\0"
 
 
 @dataclass(frozen=True)
-class Dialect:
+class CsvDialect:
     """What `csv.reader` has to be told.
 
     Args:
@@ -134,7 +134,7 @@ def with_nulls(rows: Sequence[list[str]]) -> list[list[str]]:
     return [["" if cell == NULL else cell for cell in row] for row in rows]
 
 
-def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
+def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> CsvDialect:
     """Dialect of a text that starts with the file's first record.
 
     Args:
@@ -151,9 +151,9 @@ def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
         look = look[: max(look.rfind("\n"), look.rfind("\r")) + 1] or look
     quote = _quote(look)
     if named[0]:
-        return _refined(Dialect(named[0], quote), look)
+        return _refined(CsvDialect(named[0], quote), look)
     order = prefer + DELIMITERS.replace(prefer, "")
-    found = [Dialect(mark, quote) for mark in order if mark in look]
+    found = [CsvDialect(mark, quote) for mark in order if mark in look]
     first = look.lstrip("\r\n").split("\n", 1)[0]
     if len(found) == 1 and found[0].delimiter in first:
         return _refined(found[0], look)
@@ -163,7 +163,7 @@ def sniff(text: str, *, prefer: str = ",", most: int = FIRST) -> Dialect:
             weights[at] = (0.0, 0)
     best = max(range(len(found)), key=weights.__getitem__, default=0)
     if not found or weights[best][0] == 0:
-        return Dialect(NONE, quote)
+        return CsvDialect(NONE, quote)
     return _refined(found[best], look)
 
 
@@ -181,7 +181,7 @@ def sep_line(text: str) -> tuple[str, int]:
     return ("\t" if mark == "\\t" else mark), found.end()
 
 
-def escaped(best: Dialect, text: str) -> Dialect:
+def escaped(best: CsvDialect, text: str) -> CsvDialect:
     """The same dialect with backslashes as escapes, where the whole text reads better so."""
     if best.escape or "\\" not in text or best.delimiter == NONE:
         return best
@@ -194,7 +194,7 @@ def escaped(best: Dialect, text: str) -> Dialect:
     return best
 
 
-def _evenly(dialect: Dialect, text: str) -> float:
+def _evenly(dialect: CsvDialect, text: str) -> float:
     """Share of the records that have the commonest number of cells."""
     widths = Counter(map(len, dialect.rows(text)))
     return max(widths.values(), default=0) / max(1, widths.total())
@@ -231,7 +231,7 @@ def _weight(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
     return round(share * (1.0 if ahead else 0.5), 2), width
 
 
-def _refined(best: Dialect, text: str) -> Dialect:
+def _refined(best: CsvDialect, text: str) -> CsvDialect:
     """The same delimiter with other quoting where that makes records agree better."""
     escape = escaped(best, text)
     if escape != best:
@@ -245,7 +245,7 @@ def _refined(best: Dialect, text: str) -> Dialect:
     return best
 
 
-def _swallows(quoted: Dialect, text: str) -> bool:
+def _swallows(quoted: CsvDialect, text: str) -> bool:
     """Whether a quotation mark that is never closed makes one cell of several records.
 
     Two records fewer can be a sample that ends inside a cell of several lines.

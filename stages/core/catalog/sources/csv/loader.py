@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from stages.core.catalog.bytes import encoding as bytes_encoding
 from stages.core.catalog.bytes import sampling
 from stages.core.catalog.duck.sql import Style, create, lasting, quote, text
-from stages.core.catalog.sources.csv.dialect import NULL, Dialect, with_nulls
+from stages.core.catalog.sources.csv.dialect import NULL, CsvDialect, with_nulls
 from stages.core.catalog.sources.csv.table import header_mark
 from stages.core.errors import SourceError
 from stages.core.jsontypes import JsonObject
@@ -165,7 +165,7 @@ def _records(path: Path, reader: JsonObject) -> Iterator[list[str]]:
     Raises:
         SourceError: The file cannot be read.
     """
-    how = Dialect(reader["delimiter"], reader["quote"], reader["escape"], reader["skip_space"])
+    how = CsvDialect(reader["delimiter"], reader["quote"], reader["escape"], reader["skip_space"])
     skip = reader["skip"] + bool(reader["header"]) + bool(reader.get("units"))
     try:
         for record in _parsed(path, reader["encoding"], how):
@@ -179,7 +179,7 @@ def _records(path: Path, reader: JsonObject) -> Iterator[list[str]]:
         raise sampling.unreadable(path, error) from error
 
 
-def _parsed(path: Path, encoding: str, how: Dialect) -> Iterator[list[str]]:
+def _parsed(path: Path, encoding: str, how: CsvDialect) -> Iterator[list[str]]:
     """All records, read as `scan` reads a whole file."""
     with (
         bytes_encoding.text_of(path, encoding, "replace") as lines,

@@ -43,7 +43,7 @@ STREAM = "_winnow_stream"
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Load:
     """One column: its name, the type it is loaded as, the type asked for, what it holds."""
 
     name: str
@@ -79,7 +79,7 @@ def load_table(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target:
             _retype(con, target, column)
 
 
-def _plan(con: sqlite3.Connection, relation: Relation, name: str, table: Table) -> list[_Plan]:
+def _plan(con: sqlite3.Connection, relation: Relation, name: str, table: Table) -> list[_Load]:
     """The columns of the line that the table has; all of the table's where the line has none."""
     declared = {row[1]: row[2] for row in relation.info}
     wanted = {column["name"]: column["type"] for column in table["columns"]}
@@ -92,7 +92,7 @@ def _plan(con: sqlite3.Connection, relation: Relation, name: str, table: Table) 
         and set(kinds) <= STORED.keys()
         and not _broken(con, relation.sql, names, kinds)
     ):
-        return [_Plan(column, kind, kind, False) for column, kind in zip(names, kinds, strict=True)]
+        return [_Load(column, kind, kind, False) for column, kind in zip(names, kinds, strict=True)]
     return [
         _column(column, declared[column], low, high, beyond, wanted.get(column))
         for column, (low, high, beyond) in zip(
@@ -115,7 +115,7 @@ def _broken(
 
 def _column(
     name: str, declared: str, low: str | None, high: str | None, beyond: bool, wanted: str | None
-) -> _Plan:
+) -> _Load:
     """``low`` and ``high`` are the first and last storage class by alphabet; what may lie
     between them (``blob`` and ``text`` have numbers between) needs VARCHAR anyway."""
     kinds = {kind for kind in (low, high) if kind}
@@ -123,11 +123,11 @@ def _column(
     asked = wanted or found
     if asked not in DUMMIES:
         kind = found if found in DUMMIES else "VARCHAR"
-        return _Plan(name, kind, asked, len(kinds) > 1)
+        return _Load(name, kind, asked, len(kinds) > 1)
     kind = widest(asked, found)
     if kind == "DOUBLE" and beyond:
         kind = "VARCHAR" if "real" in kinds else "BIGINT"
-    return _Plan(name, kind, kind, kinds != {"text"})
+    return _Load(name, kind, kind, kinds != {"text"})
 
 
 def _storage(
@@ -166,7 +166,7 @@ def _by_arrow(
     con: duckdb.DuckDBPyConnection,
     file: SqliteHandle,
     source: str,
-    plan: Sequence[_Plan],
+    plan: Sequence[_Load],
     target: str,
 ) -> bool:
     """Load through ADBC; False where the rows hold what Arrow cannot."""
@@ -202,7 +202,7 @@ def _by_arrow(
     return True
 
 
-def _cells_of(i: int, column: _Plan) -> list[str]:
+def _cells_of(i: int, column: _Load) -> list[str]:
     """What SQLite is asked for: the column, or its text and its real numbers apart."""
     c = quoted(column.name)
     if len(column.parts) == 2:
@@ -211,7 +211,7 @@ def _cells_of(i: int, column: _Plan) -> list[str]:
     return [f"CAST({c} AS REAL) AS c{i}" if column.kind == "DOUBLE" else f"{c} AS c{i}"]
 
 
-def _value_of(i: int, column: _Plan) -> str:
+def _value_of(i: int, column: _Load) -> str:
     """What DuckDB makes of it; ``decode`` refuses text that is not UTF-8."""
     if column.kind != "VARCHAR":
         return f"c{i}::{column.kind}"
@@ -223,7 +223,7 @@ def _by_rows(
     con: duckdb.DuckDBPyConnection,
     db: sqlite3.Connection,
     source: str,
-    plan: Sequence[_Plan],
+    plan: Sequence[_Load],
     target: str,
 ) -> None:
     """Load through a temporary file of quoted cells, text decoded one cell at a time."""
@@ -247,7 +247,7 @@ def _by_rows(
         ).fetchall()
 
 
-def _cells(row: Iterable[object], plan: Sequence[_Plan]) -> Iterable[str]:
+def _cells(row: Iterable[object], plan: Sequence[_Load]) -> Iterable[str]:
     """Cells of one line: null as nothing, all else in quotes."""
     for value, column in zip(row, plan, strict=True):
         if value is None:
@@ -262,7 +262,7 @@ def _cell(value: object) -> str:
     return text_of(value) if isinstance(value, bytes) else str(value)
 
 
-def _retype(con: duckdb.DuckDBPyConnection, target: str, column: _Plan) -> None:
+def _retype(con: duckdb.DuckDBPyConnection, target: str, column: _Load) -> None:
     """Give a column the type that the line asks for, where all its values allow it."""
     import duckdb
 
