@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from stages.cli import REGISTRY, first_line
 from tests.helpers.tools import imported, run
+from tools.make import pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
@@ -194,3 +196,79 @@ def test_no_class_name_twice():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(ROOT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def module_name(path: Path) -> str:
+    """``stages.core.text`` for its file; a package by its folder."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph(**options: bool) -> dict[str, set[str]]:
+    """For each module, those of ours that it imports at its head or within a function."""
+    texts = {module_name(path): path.read_text("utf-8") for path in modules()}
+    return {name: {*pictures.imported(text, **options)} - {name} for name, text in texts.items()}
+
+
+def test_imports_between_modules_run_in_no_circle():
+    """Late imports count: a circle that is cut by one is a circle, and hides where things belong."""
+    sorter = graphlib.TopologicalSorter(import_graph())
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as circle:
+        pytest.fail("imports run in a circle: " + " <- ".join(circle.args[1]))
+
+
+ONE_IMPORTER = {
+    "late: the one that imports it starts without what it needs": """
+        stages.cli  catalog.lineage  catalog.sources.csv.loader  catalog.sources.json.loader
+        catalog.sources.sqlite.loader  catalog.stream  context.budget  evaluate.report
+        judge.pipeline  judge.section  linking.explore.builtin  linking.explore.conversation
+        linking.refine.builtin  linking.refine.refiner  model.cache_listing  model.client
+        runtime.async_runner  runtime.outputs  runtime.sessions""",
+    "one file for each of its kind: a format, a source, a server, a reader, a view of show": """
+        context.ddl_format  context.json_format  context.text_format  catalog.servers.mysql
+        catalog.servers.postgresql  readers.link  readers.vote  model.transport.litellm
+        judge.priors.model_choice  show.compare  show.why""",
+    "a layer of security, to be read by itself": """
+        sandbox.engine.child  sandbox.gate.repair  sandbox.gate.translate
+        sandbox.servers.admission  sandbox.servers.postgres_traps  sandbox.servers.sizes""",
+    "forms of one kind of function, beside those of the other kinds": """
+        sandbox.forms.operators  sandbox.forms.sqlite_times  sandbox.forms.texts""",
+    "the work of a stage, apart from its command and options": """
+        linking.prune.ask  linking.refine.apex  linking.summarize  linking.vote""",
+    "a step of reading data that knows nothing of the step before it": """
+        catalog.pool  catalog.scan_cache  catalog.video  catalog.sources.json.columns
+        catalog.sources.sqlite.sample  lines.edits  linking.resolve  model.conversation""",
+    "a kind of evidence or a learned model with rules of its own, trained or tested apart": """
+        judge.explain  judge.index.copies  judge.index.names  judge.index.parts
+        judge.question.entities  judge.rank.column_features  judge.rank.set_model  judge.store""",
+}
+"""Why a module that only one other imports stands by itself; `core` is left out of their names."""
+
+
+def test_module_with_one_importer_has_a_reason_to_stand_by_itself():
+    importers: dict[str, set[str]] = {}
+    for name, others in import_graph(typing=True).items():
+        for other in others:
+            importers.setdefault(other, set()).add(name)
+    packages = {module_name(path) for path in modules() if path.name == "__init__.py"}
+    single = {
+        name.replace("stages.core.", ""): by.pop()
+        for name, by in importers.items()
+        if len(by) == 1 and name not in packages
+    }
+    reasons = {name: why for why, names in ONE_IMPORTER.items() for name in names.split()}
+    assert len(reasons) == sum(len(names.split()) for names in ONE_IMPORTER.values())
+    assert set(single) - set(reasons) == set(), "merge it into its importer, or give the reason"
+    assert set(reasons) - set(single) == set(), "more than one imports it by now, or none"
+    for name in (name for name, why in reasons.items() if why.startswith("late")):
+        full = name if name.startswith("stages.") else f"stages.core.{name}"
+        assert full not in imported_first(single[name]), "it is imported at the head"
+
+
+def imported_first(module: str) -> set[str]:
+    """What a module imports before anything is called."""
+    path = ROOT / module.replace(".", "/")
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+    body = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
+    return {*pictures.imported(ast.unparse(ast.Module(body, [])))}

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from stages.core.errors import SqlError, SqlRefused
-from stages.core.sandbox.forms import forms
+from stages.core.sandbox.forms.table import forms
 from stages.core.sandbox.gate import grammar
 from tests.helpers.forms import ROWS, opened, same, statements, whole
 

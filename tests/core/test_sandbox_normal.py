@@ -52,9 +52,9 @@ FUNCTIONS = sorted(
     {name.lower() for kind in exp.ALL_FUNCTIONS for name in kind.sql_names()}
     | grammar.functions().scalar
     | grammar.functions().table
-    | server_gate.functions("postgres").scalar
-    | server_gate.functions("postgres").table
-    | server_gate.functions("mysql").scalar
+    | grammar.server_functions("postgres").scalar
+    | grammar.server_functions("postgres").table
+    | grammar.server_functions("mysql").scalar
 )
 FORMS = (
     "SELECT CAST(x AS {name}) FROM data",

@@ -204,13 +204,17 @@ def runs(tree: ast.AST) -> Iterator[ast.AST]:
         yield from runs(child)
 
 
-def imported(source: str) -> Iterator[str]:
+def imported(source: str, *, typing: bool = False) -> Iterator[str]:
     """The modules of ours that a module imports, at its head or within a function.
+
+    Args:
+        source: The text of the module.
+        typing: Imports for annotations alone are among them.
 
     >>> list(imported("from stages.core import text"))
     ['stages.core.text']
     """
-    for node in runs(ast.parse(source)):
+    for node in ast.walk(ast.parse(source)) if typing else runs(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stages."):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stages.core.judge import explain
 from stages.core.judge.index.postings import Floats
@@ -18,10 +19,12 @@ from stages.core.judge.question.question import read
 from stages.core.judge.rank import scores as rank_scores
 from stages.core.judge.rank import select
 from stages.core.judge.store import gc_paused, open_index
-from stages.core.judge.told import told
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
+
+#: Likeness from which a word says anything about a table.
+SPEAKS = 0.3
 
 
 # Some BLAS kernels raise the flag for "invalid" on sound numbers, which would warn the user.
@@ -47,7 +50,7 @@ def decide(
     wanted = chosen | frozenset(effect.add if effect else ())
     if history is not None and "co-occurrence" not in without:
         scores = rank_scores.boost(scores, match.index.canonical, history, wanted)
-    kept = select.select(scores, recall, match.index.counts, told(match))
+    kept = select.select(scores, recall, match.index.counts, is_spoken_for(match))
     if recall < 1:
         kept = select.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
@@ -75,3 +78,16 @@ def matched(
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
     """Calibrated probabilities of all tables, float32 [T]."""
     return rank_scores.table_probabilities(match, without)
+
+
+def is_spoken_for(match: Match) -> NDArray[np.bool_]:
+    """Whether a word of the question speaks for each table, be it by a name, a description, a
+    value or the time it holds; the kind of column that a question asks for is no word. bool [T]."""
+    rows = [at for at, unit in enumerate(match.question.units) if unit.origin != "form"]
+    made: NDArray[np.bool_] = match.when > 0
+    for field, matrix in match.table.items():
+        if field not in {"kind", "dname"}:
+            made |= (matrix[rows] > SPEAKS).any(axis=0)
+    owners = np.searchsorted(match.starts, [*match.exact, *match.spelled], side="right") - 1
+    made[match.candidates[owners]] = True
+    return made

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import IO, cast
 
 import orjson
@@ -23,7 +24,6 @@ from stages.core.jsontypes import JsonObject
 from stages.core.lines import edits, schema
 from stages.core.lines.files import raw_lines
 from stages.core.records import Catalog, Table, Task
-from stages.core.roots import root_of
 
 KINDS = ("catalog", "table", "task")
 STRANGE = 100
@@ -356,3 +356,29 @@ class Output:
 
     def _failed(self, error: OSError) -> WinnowError:
         return WinnowError(f"cannot write: {diagnostics.os_message(error)}", place=self.name)
+
+
+def root_of(root: str, place: str, paths: Iterable[str]) -> str:
+    """The root as seen from here.
+
+    A relative root is first looked for beside the file of lines that names it, so that a
+    folder can be moved with its lines, then in the working folder, where `scan` wrote it. A
+    place counts where one of the catalog's files lies in it.
+
+    Args:
+        root: As the catalog line says it.
+        place: ``file:number`` of that line.
+        paths: Paths of the catalog's files, relative to the root.
+
+    Returns:
+        The first that counts; the root as it is where none does.
+    """
+    name = place.rpartition(":")[0]
+    if not name or name == "stdin" or Path(root).is_absolute():
+        return root
+    beside = Path(name).parent / root
+    some = [path for path, _ in zip(paths, range(3), strict=False)]
+    for base in (beside, Path(root)):
+        if any((base / path).exists() for path in some):
+            return str(base)
+    return root

@@ -7,7 +7,7 @@ memory for the last few catalogs asked of.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.core.judge.index import terms
 from stages.core.judge.index.copies import copies_of
 from stages.core.judge.index.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.index.names import root, spelled
@@ -38,6 +37,8 @@ COLUMN_FIELDS = ("cname", "cdesc", "value", "kind")
 #: looked up however many a column has: `--values` brings a thousand, and read by words those
 #: would meet every question.
 MOST_VALUES, MOST_LETTERS = 12, 60
+#: Words of one description.
+MOST_WORDS = 60
 #: Sets of tables of which something is remembered: of 250 tables each takes a quarter of a
 #: megabyte.
 MOST_REMEMBERED = 32
@@ -185,8 +186,8 @@ def build(tables: Sequence[Table]) -> Index:
     values: dict[str, list[int]] = {}
     for at, table in enumerate(tables):
         draft.add("dname", at, tokenize.terms(table["name"][: -len(last_name(table["name"]))]))
-        draft.add("tname", at, terms.of_table(table))
-        draft.add("tdesc", at, terms.of_texts(table.get("description"), table.get("comment")))
+        draft.add("tname", at, table_terms(table))
+        draft.add("tdesc", at, text_terms(table.get("description"), table.get("comment")))
         for column in table["columns"]:
             _add_column(draft, table["name"], column, len(columns), values)
             columns.append(column["name"])
@@ -200,19 +201,19 @@ def _add_column(
 ) -> None:
     """One column's name, kinds, description and values."""
     draft.add("kind", at, terms_of(last_name(table), column))
-    draft.once("cname", at, column["name"], terms.of_names)
+    draft.once("cname", at, column["name"], name_terms)
     if "nl_name" in column:
-        draft.once("cname", at, column["nl_name"], terms.of_names)
+        draft.once("cname", at, column["nl_name"], name_terms)
     nested = " ".join(part["name"] for part in column["fields"]) if "fields" in column else None
     described, comment = column.get("description"), column.get("comment")
     if described or comment or nested:
-        draft.add("cdesc", at, terms.of_texts(described, comment, nested))
+        draft.add("cdesc", at, text_terms(described, comment, nested))
     for place, value in enumerate(column.get("examples", ())):
         low = composed(parted(value)[0][:MOST_LETTERS]).lower().strip()
         if low and not is_plain_number(low):
             values.setdefault(low, []).append(at)
         if place < MOST_VALUES and low and not low.replace(".", "").replace("-", "").isdigit():
-            draft.once("value", at, low, terms.of_value)
+            draft.once("value", at, low, value_terms)
 
 
 def _index(
@@ -343,3 +344,46 @@ def _groups(names: Sequence[str], keys: KeyGraph) -> Ints:
     return np.array(
         [numbers.setdefault(root(at), len(numbers)) for at in range(len(names))], dtype=np.int32
     )
+
+
+# The terms that one table's names, descriptions and values stand under.
+
+
+def table_terms(table: Table) -> list[str]:
+    """Terms of a table's own name, its natural name, and the root of a cryptic one."""
+    own = last_name(table["name"])
+    short = root(own).lower()
+    more = [short] if short != own.lower() else []
+    return name_terms(own, table.get("nl_name", "")) + more
+
+
+def name_terms(*spellings: str) -> list[str]:
+    """Terms of all spellings of one name."""
+    return [term for spelling in spellings if spelling for term in tokenize.terms(spelling)]
+
+
+def text_terms(*texts: str | None) -> list[str]:
+    """Terms of descriptions, without words that say nothing."""
+    found: list[str] = []
+    for text in texts:
+        if text:
+            found.extend(_content(text))
+    return found[:MOST_WORDS]
+
+
+def _content(text: str) -> Iterator[str]:
+    """Content terms of a text, each word once."""
+    seen: set[str] = set()
+    for spelling, _, _ in tokenize.sentence(text, 1000):
+        low = spelling.lower()
+        if low not in seen and low not in tokenize.STOP and low not in tokenize.STOP_ZH:
+            seen.add(low)
+            yield tokenize.stem(low)
+
+
+def value_terms(value: str) -> list[str]:
+    """Terms of a short value; long ones are prose and say less than they cost."""
+    parts = value.split()
+    if len(parts) > 6:
+        return []
+    return [tokenize.stem(word) for part in parts for word in tokenize.split(part) if len(word) > 1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import Scope, fill, kinds, no_form
+from stages.core.sandbox.forms import kinds
+from stages.core.sandbox.forms.table import Scope, fill, no_form
 
 Args = list[exp.Expr]
 

@@ -12,7 +12,8 @@ from typing import Any
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import MADE, WRITE_DUCKDB, Scope, call, duck_cast, fill, kinds
+from stages.core.sandbox.forms import call, kinds
+from stages.core.sandbox.forms.table import MADE, WRITE_DUCKDB, Scope, duck_cast, fill
 from stages.core.sandbox.forms.times import shifted
 from stages.core.sandbox.forms.units import extracted_by, unit_of
 from stages.core.sandbox.names import shown

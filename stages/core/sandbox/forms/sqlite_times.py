@@ -7,8 +7,9 @@ import re
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import WRITE_DUCKDB, Scope, duck_cast, fill, kinds, no_form
+from stages.core.sandbox.forms import kinds
 from stages.core.sandbox.forms import time_formats as formats
+from stages.core.sandbox.forms.table import WRITE_DUCKDB, Scope, duck_cast, fill, no_form
 from stages.core.sandbox.names import shown
 
 Args = list[exp.Expr]

@@ -7,8 +7,9 @@ import re
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import Scope, fill, kinds, no_form
+from stages.core.sandbox.forms import kinds
 from stages.core.sandbox.forms.numbers import decimal_round, whole_number
+from stages.core.sandbox.forms.table import Scope, fill, no_form
 from stages.core.sandbox.names import shown
 
 Args = list[exp.Expr]

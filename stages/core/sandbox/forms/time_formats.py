@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import WRITE_DUCKDB, Scope, fill
+from stages.core.sandbox.forms.table import WRITE_DUCKDB, Scope, fill
 from stages.core.sandbox.names import shown
 
 _SUFFIX = (

@@ -7,8 +7,9 @@ import re
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import Scope, duck_cast, fill, kinds
+from stages.core.sandbox.forms import kinds
 from stages.core.sandbox.forms import time_formats as formats
+from stages.core.sandbox.forms.table import Scope, duck_cast, fill
 from stages.core.sandbox.forms.units import unit_name
 from stages.core.sandbox.names import shown
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from stages.core.errors import SqlRefused
-from stages.core.sandbox.forms import WRITE_DUCKDB, Scope, fill, forms, kinds
+from stages.core.sandbox.forms import kinds
+from stages.core.sandbox.forms.table import WRITE_DUCKDB, Scope, fill, forms
 from stages.core.sandbox.names import shown
 
 Args = list[exp.Expr]

@@ -25,6 +25,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from stages.core.dialects import BY_SQL
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
+from stages.core.jsontypes import JsonObject
 
 AGAIN = 0.1
 """Seconds after which an alarm that was not heard rings again."""
@@ -109,11 +110,23 @@ class Functions(NamedTuple):
 
 @cache
 def functions() -> Functions:
-    """The allow-list, read from ``functions.toml`` beside this file."""
+    """The allow-list of the engine, from ``functions.toml`` of the sandbox."""
+    return _allowed(_lists("functions.toml"))
+
+
+@cache
+def server_functions(dialect: str) -> Functions:
+    """What may be called beside it by a server's own names, from ``servers/functions.toml``."""
+    return _allowed(_lists("servers/functions.toml")[dialect])
+
+
+def _lists(file: str) -> JsonObject:
     import tomllib
 
-    text = resources.files("stages.core.sandbox").joinpath("functions.toml").read_text("utf-8")
-    lists = tomllib.loads(text)
+    return tomllib.loads(resources.files("stages.core.sandbox").joinpath(file).read_text("utf-8"))
+
+
+def _allowed(lists: JsonObject) -> Functions:
     return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
 
 

@@ -4,7 +4,7 @@ sqlglot writes some arguments of functions into its text as they stand: units, f
 types, which a statement may give as strings or as quoted names. A parser that looks at the
 tree sees a string there, and the engine reads code. So a tree is judged only in the form that
 its own text gives back (`normal_form`), no string of the statement may come out of it as bare
-words that SQL does not have (`core.sandbox.vocabulary`), and every text that leaves is read
+words that SQL does not have (`core.sandbox.gate.vocabulary`), and every text that leaves is read
 again and has to be the very tree that was judged (`written`).
 """
 

@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from stages.core.errors import SqlRefused
 from stages.core.records import Table
-from stages.core.sandbox.forms import Scope, kinds, operators, translate
+from stages.core.sandbox.forms import kinds, operators, translate
+from stages.core.sandbox.forms.table import Scope
 from stages.core.sandbox.gate import grammar
 from stages.core.sandbox.names import TableNames, fold, seen
 

@@ -74,10 +74,9 @@ def words() -> frozenset[str]:
     for function in exp.ALL_FUNCTIONS:
         found |= set(_split(function.sql_names()))
     found |= grammar.functions().scalar | grammar.functions().table
-    from stages.core.sandbox.servers.gate import functions
-
     for name in {server.sql for server in SERVERS}:
-        found |= functions(name).scalar | functions(name).table
+        own = grammar.server_functions(name)
+        found |= own.scalar | own.table
     return frozenset(found)
 
 

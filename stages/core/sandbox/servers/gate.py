@@ -8,8 +8,6 @@ well: nothing here relies on what the role may do.
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib import resources
 
 from sqlglot import exp
 
@@ -19,7 +17,6 @@ from stages.core.records import Table
 from stages.core.sandbox.forms.reading import reader
 from stages.core.sandbox.gate import clock, gate, grammar, normal
 from stages.core.sandbox.gate.gate import CheckedQuery
-from stages.core.sandbox.gate.grammar import Functions
 from stages.core.sandbox.gate.qualify import TableResolver, mend_columns
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames, fold, hidden, seen, shown
@@ -34,18 +31,6 @@ _IN_FROM = frozenset({"Unnest", "ExplodingGenerateSeries", "GenerateSeries"})
 """Classes that stand in FROM beside what the lists name; any function there is called so."""
 _NEEDS_ARGUMENTS = {"unix_timestamp": 1, "age": 2}
 """Functions that read the clock when they are given less."""
-
-
-@cache
-def functions(dialect: str) -> Functions:
-    """What may be called by a server's own names, from ``functions.toml`` beside this file."""
-    import tomllib
-
-    text = (
-        resources.files("stages.core.sandbox.servers").joinpath("functions.toml").read_text("utf-8")
-    )
-    lists = tomllib.loads(text)[dialect]
-    return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
 
 
 def read(
@@ -208,7 +193,7 @@ def _refuse_functions(query: exp.Query, dialect: str) -> None:
     Raises:
         SqlRefused: With the nearest names that may be called.
     """
-    shared, own = grammar.functions(), functions(dialect)
+    shared, own = grammar.functions(), grammar.server_functions(dialect)
     for node in query.find_all(exp.Func):
         called = gate.called(node)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral | exp.TableFromRows)
