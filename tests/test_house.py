@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -272,3 +273,53 @@ def imported_first(module: str) -> set[str]:
     text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
     body = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     return {*pictures.imported(ast.unparse(ast.Module(body, [])))}
+
+
+SECTIONS = ("link", "plan", "prune", "summarize", "explore", "refine", "vote", "collapse")
+"""Sections by stage; ``describe`` and ``prompt`` are words of SQL and of ``meta`` as well."""
+NAMED_BESIDE = {
+    "stages/evaluate.py": ("link prune refine vote collapse", "it measures what they kept"),
+    "stages/core/context/view.py": (
+        "link prune refine vote collapse",
+        "the view of a table that describe writes is made of all of them",
+    ),
+    "stages/core/context/values.py": ("collapse", "the sentence that says who folded a table"),
+    "stages/core/lines/edits.py": ("collapse", "a word that users write for `fold`"),
+    "stages/core/show/overview.py": ("link vote", "tables are listed in the order they give"),
+    "stages/core/show/why.py": ("collapse", "what became of a table in the end"),
+    "stages/core/linking/judgment.py": ("link", "it stands for the judge's answer"),
+    "stages/core/linking/brief.py": ("plan vote", "what prompts say of a task; vote's own prompt"),
+    "stages/core/linking/explore/conversation.py": (
+        "plan prune summarize",
+        "its prompt shows what they said",
+    ),
+    "stages/core/linking/refine/apex.py": ("prune explore", "the form that a contest wants"),
+    "stages/core/linking/refine/builtin.py": ("link explore", "it refines what they kept"),
+    "stages/core/linking/refine/candidates.py": (
+        "prune summarize explore",
+        "a candidate is what they say of a table",
+    ),
+    "stages/core/linking/refine/rounds.py": ("summarize", "its prompt shows the analysis"),
+}
+"""Modules that name sections of other stages, and why; a command says so in its `STAGE`."""
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_stage_is_named_where_it_stands_and_where_its_section_is_needed(name):
+    """So that another stage is its module, its schema, its reader, its work and two lists."""
+    own = {f"stages/{name}.py", f"stages/core/readers/{name}.py", "stages/core/records.py"}
+    lists = {"stages/cli.py", "stages/core/lines/sections.py"}
+    found = {str(path.relative_to(ROOT)) for path in modules() if name in constants(path)}
+    found = {p for p in found - own - lists if not p.startswith(f"stages/core/linking/{name}")}
+    declared = {path for path in found if name in sections_of_command(path)}
+    excused = {path for path, (names, _) in NAMED_BESIDE.items() if name in names.split()}
+    assert found - declared - excused == set(), "take it through its reader, or say why not"
+    assert excused - found == set(), "it is named there no more"
+
+
+def sections_of_command(path: str) -> tuple[str, ...]:
+    """The sections that a command says it reads; none where it is no stage."""
+    if Path(path).parent != Path("stages"):
+        return ()
+    stage = getattr(import_module(f"stages.{Path(path).stem}"), "STAGE", None)
+    return (*stage.needs, *stage.needs_any, *stage.uses) if stage else ()
