@@ -134,7 +134,7 @@ def sources(stage: Stage) -> list[str]:
     return [*names, *stage.needs, *stage.needs_any, *stage.uses]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Check:
     """Whether the sections that a stage needs stand on a task and are fresh.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stages.core.records import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Excerpt:
     """How much of a text is shown: ``shown`` of ``total`` characters."""
 
@@ -33,7 +33,7 @@ class Excerpt:
     total: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class VotePrompt:
     """All that a task gives a round, apart from the tables.
 
@@ -173,7 +173,7 @@ FEWEST = 250
 """Characters below which a text is not cut further."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Brief:
     """Data blocks of the texts; empty where the task has none.
 

@@ -127,7 +127,7 @@ _WORDS: Mapping[Lang, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sheet:
     """A group in lines of text, from which parts are put together.
 
@@ -159,7 +159,7 @@ class Sheet:
         return tuple(found[: len(heads)]), tuple(found[len(heads) :])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SchemaPart:
     """What one batch shows of a group: some of its tables with some of its columns.
 

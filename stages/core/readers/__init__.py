@@ -56,7 +56,7 @@ class KeptColumns:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Order:
     """The order in which tables are listed: votes, then link scores, then as they stand."""
 
@@ -119,7 +119,7 @@ def no_lists(_section: object, _order: Order) -> Lists:
     return ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SectionReader(Generic[Body]):
     """How the section of one stage is read.
 

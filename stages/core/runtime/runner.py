@@ -24,7 +24,7 @@ SUMMARIES_SHOWN = 3
 SOLVER = "workdir/solver.py"
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RunPlan:
     """What one run of a stage is to do.
 

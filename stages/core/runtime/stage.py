@@ -1,7 +1,8 @@
 """What a stage is: one pure function, and one literal that says what it needs and adds.
 
 `core.runtime.command` makes a click command of it; nothing in a stage reads, writes, prints,
-or looks at the clock.
+or looks at the clock. These classes are never compared or shown, and making the methods for
+that would be a part of every start.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _markdown(made: Section) -> str:
     return ".md"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TaskReport:
     """A task as it was written, with its catalog (None where it has none) and its tables."""
 
@@ -62,7 +63,7 @@ class TaskReport:
     tables: Sequence[Table]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A file beside the lines, made from all tasks of a run.
 
@@ -75,7 +76,7 @@ class Report:
     make: Callable[[Sequence[TaskReport]], bytes]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stage:
     """One stage of the chain.
 
