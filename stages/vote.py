@@ -25,8 +25,6 @@ from stages.core.judge.priors.hints import VOTED as RECALL
 from stages.core.lang import Lang, choose
 from stages.core.lines import schema
 from stages.core.lines.sections import section
-from stages.core.linking.brief import VotePrompt, split, vote_prompt
-from stages.core.linking.render import previews
 from stages.core.linking.vote import (
     ROUND_SECONDS,
     ROUNDS,
@@ -45,6 +43,7 @@ from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import RankedTable
+    from stages.core.linking.brief import VotePrompt
     from stages.core.model import Model
 
 MAX_TOKENS = 100_000
@@ -150,6 +149,9 @@ async def _by_model(
     model: Model, task: Task, voted: Sequence[Table], lang: Lang, terms: VoteOptions
 ) -> VoteAnswer:
     """The answer of the model, or the safe one where nothing is to be asked or can be."""
+    from stages.core.linking.brief import vote_prompt
+    from stages.core.linking.render import previews
+
     paper = vote_prompt(
         task, lang, knowledge_chars=terms.knowledge_chars, video_chars=terms.video_chars
     )
@@ -219,6 +221,8 @@ def _batches(paper: VotePrompt, blocks: Sequence[str], max_tokens: int) -> list[
         return [range(len(blocks))]
     room = max_tokens - count(paper.user_input([]))
     # The two line breaks between blocks may cost a token of their own.
+    from stages.core.linking.brief import split
+
     return split([count(text) + 1 for text in blocks], room) if room > 0 else []
 
 

@@ -9,42 +9,36 @@ from typing import Any
 import pytest
 
 from stages.core.errors import ReplyInvalid
-from stages.core.linking.explore.conversation import ASKED
-from stages.core.linking.explore.judgments import JUDGMENT
-from stages.core.linking.link import REPLY_SCHEMA as CHOICE
-from stages.core.linking.prune.replies import NEGATIVE_SCHEMA, POSITIVE_SCHEMA
-from stages.core.linking.refine.rounds import reply_schema
-from stages.core.linking.summarize import REPLY_SCHEMA as SEMANTICS
-from stages.core.linking.vote import REPLY_SCHEMA as VERDICTS
+from stages.core.lines.schema import reply
 from stages.core.model import Request
-from stages.plan import REPLY as PLAN
 from tests.helpers.llm_server import Say
 from tests.helpers.model_asking import ask, asking
 
+VERDICTS = reply("vote")
 SAID: dict[str, tuple[Any, Any]] = {
     "vote": (VERDICTS, {"verdicts": [
         {"table_name": "orders", "reason": "holds them", "relevant": True},
         {"table_name": "staff", "reason": "no step", "relevant": False},
     ]}),
-    "link": (CHOICE, {"tables": [{"reason": "holds them", "table_name": "orders", "columns": ["id"]}]}),
-    "plan": (PLAN, {"steps": ["Filter.", "Return."]}),
-    "negative": (NEGATIVE_SCHEMA, {
+    "link": (reply("link"), {"tables": [{"reason": "holds them", "table_name": "orders", "columns": ["id"]}]}),
+    "plan": (reply("plan"), {"steps": ["Filter.", "Return."]}),
+    "negative": (reply("prune.negative"), {
         "obviously_irrelevant_tables": ["staff"],
         "obviously_irrelevant_columns": [{"table": "orders", "columns": ["id"]}],
     }),
-    "positive": (POSITIVE_SCHEMA, {
+    "positive": (reply("prune.positive"), {
         "relevant_tables": ["orders"], "relevant_columns": [{"table": "staff", "columns": ["id"]}],
     }),
-    "summarize": (SEMANTICS, {
+    "summarize": (reply("summarize"), {
         "query_specific_content_analysis": "One table.",
         "table_functions": [{"table": "orders", "function": "holds them", "roles": ["target"]}],
     }),
-    "explore": (ASKED, {"queries": ["SELECT 1"], "status": "[CONTINUE]"}),
-    "judgment": (JUDGMENT, {
+    "explore": (reply("explore.round"), {"queries": ["SELECT 1"], "status": "[CONTINUE]"}),
+    "judgment": (reply("explore.judgment"), {
         "table_full_name": "orders", "table_summary": "orders", "relevant": True,
         "relevant_columns": [{"column_name": "id", "relevance_reason": "key", "observations": "1"}],
     }),
-    "refine": (reply_schema(paths=True), {
+    "refine": (reply("refine.paths"), {
         "refined_schema": [{"table": "orders", "relevant_columns": [
             {"column_name": "id", "relevance_reason": "key"}]}],
         "exploration_queries": ["SELECT 1"], "declined_paths": [{"path": "p1", "reason": "no"}],
@@ -173,7 +167,7 @@ def test_a_verdict_without_a_reason_is_one(form: str) -> None:
 
 def test_a_schema_as_the_seed_writes_it_is_read() -> None:
     said = {"refined_schema": {"orders": {"relevant_columns": ["id"]}}, "status": "[CONFIRM]"}
-    assert asked(reply_schema(paths=False), message(content=json.dumps(said))) == {
+    assert asked(reply("refine"), message(content=json.dumps(said))) == {
         "refined_schema": [
             {"table": "orders", "relevant_columns": [{"column_name": "id", "relevance_reason": ""}]}
         ],

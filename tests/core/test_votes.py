@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stages.core.lines import schema
 from stages.core.linking.vote import (
-    REPLY_SCHEMA,
     UNVOTED_TALLY,
     TableOutcome,
     Verdict,
@@ -99,7 +99,7 @@ def test_a_table_that_no_round_named(lang: Any, tally: str, reason: str) -> None
 
 
 def test_reply_fields_make_the_model_reason_first() -> None:
-    item = REPLY_SCHEMA["properties"]["verdicts"]["items"]
+    item = schema.reply("vote")["properties"]["verdicts"]["items"]
     assert list(item["properties"]) == item["required"] == ["table_name", "reason", "relevant"]
 
 
