@@ -8,7 +8,8 @@ alias, by describe key, and by the part after the last dot where only one table 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from stages.core.records import Table
 from stages.core.text import composed
@@ -26,15 +27,11 @@ class Names:
 
     def _learn(self, tables: Sequence[Table], spellings: Callable[[Table], Sequence[str]]) -> None:
         """Add one kind of spelling; it never overrides a better kind, and one that two
-        tables share names neither."""
-        fresh: dict[str, str | None] = {}
-        for table in tables:
-            for name in spellings(table):
-                other = fresh.setdefault(_bare(name), table["name"])
-                if other != table["name"]:
-                    fresh[_bare(name)] = None
-        for name, owner in fresh.items():
-            self._tables.setdefault(name, owner)
+        tables share keeps weaker kinds from naming either."""
+        pairs = [(_bare(name), table["name"]) for table in tables for name in spellings(table)]
+        fresh = unique(pairs)
+        for name, _ in pairs:
+            self._tables.setdefault(name, fresh.get(name))
 
     def table(self, name: str) -> str | None:
         """The canonical name, or None where the catalog has no such table."""
@@ -77,6 +74,23 @@ def _column_names(table: Table) -> dict[str, str]:
     for column in table["columns"]:
         found.setdefault(_bare(column["name"]), column["name"])
     return found
+
+
+Meaning = TypeVar("Meaning")
+
+
+def unique(pairs: Iterable[tuple[str, Meaning]]) -> dict[str, Meaning]:
+    """What each spelling means; one that two share means neither.
+
+    >>> unique([("a", 1), ("b", 2), ("b", 3), ("a", 1)])
+    {'a': 1}
+    """
+    found: dict[str, Meaning] = {}
+    shared = set()
+    for spelling, meaning in pairs:
+        if found.setdefault(spelling, meaning) != meaning:
+            shared.add(spelling)
+    return {spelling: meaning for spelling, meaning in found.items() if spelling not in shared}
 
 
 def fold(name: str) -> str:

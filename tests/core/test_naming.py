@@ -185,3 +185,9 @@ def test_lookup_knows_names_that_differ_in_case_alone() -> None:
     names = canonical_names(origins)
     found = lookup(origins, names)
     assert [found["a.db", "Users"], found["a.db", "users"]] == names
+
+
+def test_a_spelling_of_two_meanings_has_none() -> None:
+    from stages.core.names import unique
+
+    assert unique([("a", 1), ("b", 1), ("b", 2), ("b", 1)]) == {"a": 1}

@@ -9,12 +9,12 @@ Markowsky and Berman 1981: at most twice the joins of the best tree).
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from stages.core.graph import Union, shortest_tree, way
 from stages.core.linking.column_refs import grouped
 from stages.core.linking.explore.judgments import ColumnNames
 
@@ -88,11 +88,11 @@ class Relations:
 
     def components(self, chosen: Iterable[str]) -> list[list[str]]:
         """The chosen tables in parts that are joined within, by name."""
-        union = _Union(chosen)
+        union = Union(chosen)
         self._unite(union)
         return union.parts()
 
-    def _unite(self, union: _Union) -> None:
+    def _unite(self, union: Union) -> None:
         for edge in self.graph.between(union.members):
             union.join(edge.left, edge.right)
         first: dict[tuple[int, str], str] = {}
@@ -114,13 +114,13 @@ class Relations:
         terminals = sorted(chosen)
         if every:
             return list(self._every(terminals))
-        union = _Union(terminals)
+        union = Union(terminals)
         self._unite(union)
         if len(union.parts()) < 2:
             return []
-        came = {name: self._from(name) for name in terminals}
+        came = {name: shortest_tree(name, self.graph.neighbours) for name in terminals}
         pairs = sorted(
-            (_length(came[left], right), left, right)
+            (len(way(came[left], right)), left, right)
             for at, left in enumerate(terminals)
             for right in terminals[at + 1 :]
             if right in came[left] and not union.same(left, right)
@@ -130,25 +130,13 @@ class Relations:
     def _every(self, terminals: Sequence[str]) -> Iterator[JoinPath]:
         inside = set(terminals)
         for at, left in enumerate(terminals):
-            came = self._from(left)
+            came = shortest_tree(left, self.graph.neighbours)
             for right in terminals[at + 1 :]:
-                if right in came and not inside.issuperset(_walk(came, right)):
+                if right in came and not inside.issuperset(way(came, right)):
                     yield self._path(came, right)
 
-    def _from(self, start: str) -> dict[str, str]:
-        """For every table that keys lead to from a start, the table before it."""
-        came = {start: ""}
-        queue = deque([start])
-        while queue:
-            here = queue.popleft()
-            for other in sorted(self.graph.neighbours.get(here, ())):
-                if other not in came:
-                    came[other] = here
-                    queue.append(other)
-        return came
-
     def _path(self, came: Mapping[str, str], end: str) -> JoinPath:
-        tables = _walk(came, end)
+        tables = way(came, end)
         pairs = itertools.pairwise(tables)
         return JoinPath(tables, tuple(e for pair in pairs for e in self.by_pair[frozenset(pair)]))
 
@@ -159,46 +147,6 @@ def _without_digits(name: str) -> str:
 
 def _order(edge: Edge) -> tuple[int, str, tuple[str, ...], str, tuple[str, ...]]:
     return _RANK[edge.how], edge.left, edge.left_columns, edge.right, edge.right_columns
-
-
-def _walk(came: Mapping[str, str], end: str) -> tuple[str, ...]:
-    path = [end]
-    while came[path[-1]]:
-        path.append(came[path[-1]])
-    return tuple(reversed(path))
-
-
-def _length(came: Mapping[str, str], end: str) -> int:
-    return len(_walk(came, end))
-
-
-class _Union:
-    """Which of the members are connected."""
-
-    def __init__(self, members: Iterable[str]) -> None:
-        self.members = set(members)
-        self._parent = {name: name for name in self.members}
-
-    def root(self, name: str) -> str:
-        while self._parent[name] != name:
-            self._parent[name] = self._parent[self._parent[name]]
-            name = self._parent[name]
-        return name
-
-    def same(self, left: str, right: str) -> bool:
-        return self.root(left) == self.root(right)
-
-    def join(self, left: str, right: str) -> bool:
-        """Connect two; False where they were."""
-        a, b = sorted((self.root(left), self.root(right)))
-        self._parent[b] = a
-        return a != b
-
-    def parts(self) -> list[list[str]]:
-        found: dict[str, list[str]] = {}
-        for name in sorted(self.members):
-            found.setdefault(self.root(name), []).append(name)
-        return sorted(found.values())
 
 
 _memo: list[tuple[Sequence[Table], Relations]] = []

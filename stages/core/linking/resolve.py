@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 
 from stages.core.linking.explore.judgments import ColumnNames
-from stages.core.names import Names
+from stages.core.names import Names, unique
 from stages.core.records import Table
 from stages.core.text import decoded, visible
 
@@ -83,11 +83,4 @@ def _bare(said: str) -> str:
 
 def _cut_names(names: Collection[str]) -> dict[str, str]:
     """What is shown of each name that is too long to be shown whole, where only it looks so."""
-    found: dict[str, str] = {}
-    twice: set[str] = set()
-    for name in names:
-        if len(name) > SHOWN:
-            shown = visible(name, SHOWN)
-            twice |= {shown} & found.keys()
-            found[shown] = name
-    return {shown: name for shown, name in found.items() if shown not in twice}
+    return unique((visible(name, SHOWN), name) for name in names if len(name) > SHOWN)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 
 from stages.core.counts import many
 from stages.core.errors import DataError
-from stages.core.names import fold
+from stages.core.names import fold, unique
 from stages.core.text import listed
 
 if TYPE_CHECKING:
@@ -236,20 +236,23 @@ def pinned(pin: Pin, tables: Sequence[Table]) -> tuple[dict[str, set[str]], list
     A pin is written by hand: it may name a table by an alias or in another case, as long as
     that is one table. A table both kept and folded is kept.
     """
-    exact = {table["name"]: table["name"] for table in tables}
-    loose: dict[str, set[str]] = {}
-    for table in tables:
-        for name in (table["name"], *table.get("aliases", ())):
-            loose.setdefault(fold(name), set()).add(table["name"])
+    exact = {table["name"] for table in tables}
+    spelt = [
+        (fold(name), table["name"])
+        for table in tables
+        for name in (table["name"], *table.get("aliases", ()))
+    ]
+    loose, known = unique(spelt), {name for name, _ in spelt}
     notes: list[str] = []
     found: dict[str, set[str]] = {"keep": set(), "fold": set()}
     for kind, wanted in (("keep", pin.get("keep", [])), ("fold", pin.get("fold", []))):
         for name in wanted:
-            alike = {exact[name]} if name in exact else loose.get(fold(name), set())
-            if len(alike) == 1:
-                found[kind] |= alike
+            table = name if name in exact else loose.get(fold(name))
+            if table is not None:
+                found[kind].add(table)
             else:
-                why = "several tables are called" if alike else "no table is called"
+                shared = fold(name) in known
+                why = "several tables are called" if shared else "no table is called"
                 notes.append(f"pin {kind}: {why} {listed([name])}")
     both = found["keep"] & found["fold"]
     if both:

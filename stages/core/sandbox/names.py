@@ -143,8 +143,4 @@ def _aliases(table: Table) -> list[str]:
 
 def _unique(pairs: Iterable[tuple[str, Table]]) -> dict[str, Table]:
     """Folded spelling to table, leaving out what two tables share."""
-    owners: dict[str, Table | None] = {}
-    for word, table in pairs:
-        key = fold(word)
-        owners[key] = table if owners.get(key, table) is table else None
-    return {word: table for word, table in owners.items() if table is not None}
+    return names.unique((fold(word), table) for word, table in pairs)

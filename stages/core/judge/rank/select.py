@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stages.core.graph import components
 from stages.core.judge.index.keys import KeyGraph
 from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.rank import trees
@@ -112,7 +113,7 @@ def add_join_tables(
     """
     place = {name: at for at, name in enumerate(names)}
     best_first = [int(at) for at in np.argsort(-scores, kind="stable") if kept[at]]
-    parts = _parts([names[at] for at in best_first], keys)[:MOST_PARTS]
+    parts = components([names[at] for at in best_first], keys.neighbours)[:MOST_PARTS]
     found = kept.copy()
     inside = parts[0] if parts else set()
     for part in parts[1:]:
@@ -121,21 +122,6 @@ def add_join_tables(
             found[[place[name] for name in bridges]] = True
             inside |= part | set(bridges)
     return found
-
-
-def _parts(ranked: Sequence[str], keys: KeyGraph) -> list[set[str]]:
-    """The connected parts of the kept tables, that of the best table first."""
-    left, parts = dict.fromkeys(ranked), []
-    while left:
-        reached, queue = set(), [next(iter(left))]
-        while queue:
-            name = queue.pop()
-            if name in left:
-                del left[name]
-                reached.add(name)
-                queue += sorted(keys.neighbours.get(name, ()))
-        parts.append(reached)
-    return parts
 
 
 def _bridges(
