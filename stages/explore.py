@@ -77,24 +77,24 @@ async def explore(
     """
     from stages.core.linking.explore.builtin import Observer
 
-    tongue, kept = choose(lang, _question(task)), _candidates(task, tables)
-    observer = Observer(task, tables, kept, database, tongue)
+    lang, kept = choose(lang, _question(task)), _candidates(task, tables)
+    observer = Observer(task, tables, kept, database, lang)
     told = _told(progress, len(kept))
     if database is not None:
         database.expect(list(kept))
-    meta: Meta = {"from": _sources(task), "lang": tongue}
+    meta: Meta = {"from": _sources(task), "lang": lang}
     if model is None:
         return _section(observer.judgments(told), [], meta)
     from stages.core.linking.explore.conversation import ExploreOptions, prompt_hash
 
     terms = ExploreOptions(
-        tongue, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars)
+        lang, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars)
     )
     work = _ExploreTask(model, database, task, terms, observer, told)
     found = await work.all(_in_order(kept, tables))
     notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
-    return _section(made, notes, {**meta, **_asked(terms), "prompt": prompt_hash(tongue)})
+    return _section(made, notes, {**meta, **_meta_of_model(terms), "prompt": prompt_hash(lang)})
 
 
 def _question(task: Task) -> str:
@@ -105,7 +105,7 @@ def _question(task: Task) -> str:
     return question
 
 
-def _asked(terms: ExploreOptions) -> Meta:
+def _meta_of_model(terms: ExploreOptions) -> Meta:
     """``meta.options``: what shapes the answer and is not at its default."""
     options = {"rounds": (terms.rounds, ROUNDS), "max_tokens": (terms.max_tokens, MAX_TOKENS)}
     given = {name: value for name, (value, default) in options.items() if value != default}

@@ -84,8 +84,8 @@ async def link(
     if model is None:
         asked = FusedJudgment(ready.judged())
     else:
-        tongue = choose(lang, task.get("question", ""))
-        asked = await _asked(model, ready, tables, tongue, timeout, max_tokens)
+        lang = choose(lang, task.get("question", ""))
+        asked = await _ask_model(model, ready, tables, lang, timeout, max_tokens)
     unread = ready.all_unread()
     if unread is not None and unread.error:
         asked = replace(asked, error="; ".join(filter(None, (unread.error, asked.error))))
@@ -125,7 +125,7 @@ class FusedJudgment:
     error: str = ""
 
 
-async def _asked(
+async def _ask_model(
     model: Model,
     ready: Ready,
     tables: Sequence[Table],

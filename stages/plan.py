@@ -58,19 +58,19 @@ async def plan(
         timeout: Seconds for one call.
     """
     question = task.get("question", "")
-    tongue = choose(lang, question)
+    lang = choose(lang, question)
     if model is None:
-        return _section(numbered(steps(question, tongue)), [], "", {"lang": tongue})
-    meta: Meta = {"lang": tongue, "prompt": _hash(tongue)}
-    written, error = await _drafts(model, question, tongue, drafts, temperature, timeout)
+        return _section(numbered(steps(question, lang)), [], "", {"lang": lang})
+    meta: Meta = {"lang": lang, "prompt": _hash(lang)}
+    written, error = await _drafts(model, question, lang, drafts, temperature, timeout)
     if not written:
-        return _section(numbered(steps(question, tongue)), [], error, meta)
+        return _section(numbered(steps(question, lang)), [], error, meta)
     if len(written) == 1:
         return _section(written[0], written, "", meta)
     try:
         heat = MERGE_TEMPERATURE if temperature is None else min(temperature, MERGE_TEMPERATURE)
         merged = await model.ask(
-            _request("merge", tongue, _merge_input(question, written), heat), timeout=timeout
+            _request("merge", lang, _merge_input(question, written), heat), timeout=timeout
         )
     except ModelError as failed:
         # The longest draft leaves out least.

@@ -55,10 +55,10 @@ def prompt(
 
     described = or_empty(section(task, "describe"))
     meta = described.get("meta", {})
-    speech = _language(lang, meta, task)
+    lang = _language(lang, meta, task)
     tool = tool or str(meta.get("options", {}).get("tool", TOOL))
     files = "root" in catalog
-    system, user = load("prompt", "system", speech), load("prompt", "user", speech)
+    system, user = load("prompt", "system", lang), load("prompt", "user", lang)
     rules = system.render(
         files=files,
         tool=visible(tool, 80),
@@ -68,7 +68,7 @@ def prompt(
     evidence = user.render(**values, scaffold=scaffolded if scaffold is None else scaffold)
     sizes = _sizes(rules, str(values["knowledge"]), evidence)
     made = _section(rules, evidence, sizes)
-    made["meta"] = {"lang": speech, "prompt": combined_hash(system, user)}
+    made["meta"] = {"lang": lang, "prompt": combined_hash(system, user)}
     return made
 
 

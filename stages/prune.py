@@ -94,8 +94,8 @@ async def prune(
     if model is None:
         found = _builtin(task, guarded)
     else:
-        tongue = choose(lang, task.get("question", ""))
-        found = await _by_model(model, task, guarded, tongue, terms, skip_under)
+        lang = choose(lang, task.get("question", ""))
+        found = await _by_model(model, task, guarded, lang, terms, skip_under)
     options = {
         "samples": samples,
         "min_tokens": min_tokens,

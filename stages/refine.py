@@ -77,18 +77,18 @@ async def refine(
     from stages.core.linking.refine.candidates import candidates
     from stages.core.linking.refine.joining import Guard
 
-    tongue = choose(lang, task.get("question", ""))
+    lang = choose(lang, task.get("question", ""))
     found, relations = candidates(task, tables), relations_of(tables)
     safe = _failed_before(task)
     limit = None if safe else guard
-    keys = Guard(relations, {item.name: item.columns for item in found}, limit, tongue)
-    work = _RefineTask(task, tables, found, relations, keys, tongue, safe)
-    meta: Meta = {"from": _sources(task, model), "lang": tongue}
+    keys = Guard(relations, {item.name: item.columns for item in found}, limit, lang)
+    work = _RefineTask(task, tables, found, relations, keys, lang, safe)
+    meta: Meta = {"from": _sources(task, model), "lang": lang}
     if model is None:
         return work.section(work.builtin(), meta)
     excerpts = Excerpts(knowledge_chars, video_chars)
     made = await work.by_model(model, database, max_tokens, timeout, excerpts)
-    return work.section(made, {**meta, **_asked(tongue, max_tokens, guard, excerpts)})
+    return work.section(made, {**meta, **_meta_of_model(lang, max_tokens, guard, excerpts)})
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,10 @@ class _RefineTask:
 
         made = Progress()
         if self.safe:
-            marked(made.picked, self.candidates, self.lang)
+            marked(made.selection, self.candidates, self.lang)
         else:
-            focused(made.picked, self.task, self.tables, self.candidates, self.lang)
-        self.keys.inner(made.picked)
+            focused(made.selection, self.task, self.tables, self.candidates, self.lang)
+        self.keys.inner(made.selection)
         return made
 
     async def by_model(
@@ -138,11 +138,11 @@ class _RefineTask:
         made = await Refiner(
             model, data, self.task, self.candidates, self.relations, self.keys, way, safe=self.safe
         ).run()
-        empty = not made.picked.tables
+        empty = not made.selection.tables
         if empty or self.safe:
-            marked(made.picked, self.candidates, self.lang)
-            made.note(self.keys.add(made.picked)[1])
-        if empty and made.picked.tables:
+            marked(made.selection, self.candidates, self.lang)
+            made.note(self.keys.add(made.selection)[1])
+        if empty and made.selection.tables:
             made.note(["the model chose nothing, so the tables marked relevant stand"])
         elif empty:
             made.note(["no table is relevant"])
@@ -156,13 +156,18 @@ class _RefineTask:
 
         every = self.safe or bool(made.errors)
         joined = join(
-            made.picked, self.relations, self.keys, self.lang, declined=made.declined, every=every
+            made.selection,
+            self.relations,
+            self.keys,
+            self.lang,
+            declined=made.declined,
+            every=every,
         )
         unknown = list(made.unknown)
         if unknown:
             joined.notes.append(f"{len(unknown)} names in answers mean nothing in the catalog")
         return {
-            "refined_schema": made.picked.schema(self.tables),
+            "refined_schema": made.selection.schema(self.tables),
             "rounds": cast(list[RefineRound], made.rounds),
             "paths": cast(list[RefinePath], joined.paths),
             "unknown": unknown[:UNKNOWN],
@@ -186,7 +191,7 @@ def _sources(task: Task, model: Model | None) -> list[str]:
     return [*TASK_INPUTS, "tables", "prune", "summarize", "explore", *stand]
 
 
-def _asked(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> Meta:
+def _meta_of_model(lang: Lang, max_tokens: int, guard: int, excerpts: Excerpts) -> Meta:
     """What ``meta`` says of an answer by a model."""
     from stages.core.linking.refine.rounds import prompt_hash
 

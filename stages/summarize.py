@@ -58,29 +58,27 @@ async def summarize(
         max_tokens: Tokens of one whole prompt.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
     """
-    tongue = choose(lang, task.get("question", ""))
+    lang = choose(lang, task.get("question", ""))
     ordered = sorted(tables, key=lambda table: table["name"])
     kept: Mapping[str, Sequence[str]] = or_empty(section(task, "prune")).get("kept", {})
     candidates = [narrowed(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
     used = [*TASK_INPUTS, "tables", "plan", "prune"]
     used += ["link"] if section(task, "link") is not None else []
-    meta: Meta = {"from": used, "lang": tongue}
+    meta: Meta = {"from": used, "lang": lang}
     if not candidates:
         return _section(Semantics("", {}, {}), [], "", {**meta, "skipped": "no table survives"})
     if model is None:
-        return _section(semantics(task, ordered, candidates, tongue), candidates, "", meta)
-    sheets = [sheet(group, tongue) for group in grouped(candidates)]
+        return _section(semantics(task, ordered, candidates, lang), candidates, "", meta)
+    sheets = [sheet(group, lang) for group in grouped(candidates)]
     excerpts = Excerpts(knowledge_chars, video_chars)
-    read = await ask(
-        model, task, sheets, tongue, most=max_tokens, timeout=timeout, excerpts=excerpts
-    )
-    meta |= {"from": [*used, "prepare"], "prompt": prompt_hash(tongue)}
+    read = await ask(model, task, sheets, lang, most=max_tokens, timeout=timeout, excerpts=excerpts)
+    meta |= {"from": [*used, "prepare"], "prompt": prompt_hash(lang)}
     options = {"max_tokens": max_tokens} if max_tokens != MAX_TOKENS else {}
     meta |= {"options": given} if (given := {**options, **excerpts.differing}) else {}
     said, notes = read.said, list(read.notes)
     silent = [table["name"] for table in candidates if not said.functions.get(table["name"])]
     if silent or not said.analysis:
-        said = _filled(said, semantics(task, ordered, candidates, tongue))
+        said = _filled(said, semantics(task, ordered, candidates, lang))
     if silent and not read.error:
         notes.append(f"the model says nothing of {len(silent)} of {len(candidates)} tables")
     return _section(said, candidates, read.error, meta, notes)

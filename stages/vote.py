@@ -91,18 +91,18 @@ async def vote(
     if not question.strip():
         hint = 'add a "question" to the task line'
         raise DataError("the task has no question", place=task["task_id"], hint=hint)
-    tongue, voted = choose(lang, question), candidates(tables)
+    lang, voted = choose(lang, question), candidates(tables)
     if not voted:
         answer = VoteAnswer({}, 0, {"skipped": "there is no candidate table"})
     elif model is None:
-        answer = _builtin(task, tables, tongue, recall)
+        answer = _builtin(task, tables, lang, recall)
     else:
         terms = VoteOptions(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
-        answer = await _by_model(model, task, voted, tongue, terms)
+        answer = await _by_model(model, task, voted, lang, terms)
     made = result(
         task["task_id"], tables, answer.outcomes, rounds_ok=answer.rounds_ok, error=answer.error
     )
-    meta = {"from": [*TASK_INPUTS, "tables"], "lang": tongue, **answer.meta}
+    meta = {"from": [*TASK_INPUTS, "tables"], "lang": lang, **answer.meta}
     made["meta"] = cast("Meta", meta)
     return made
 
@@ -149,10 +149,10 @@ async def _by_model(
     model: Model, task: Task, voted: Sequence[Table], lang: Lang, terms: VoteOptions
 ) -> VoteAnswer:
     """The answer of the model, or the safe one where nothing is to be asked or can be."""
-    from stages.core.linking.brief import vote_prompt
+    from stages.core.linking.brief import write_vote_prompt
     from stages.core.linking.render import previews
 
-    paper = vote_prompt(
+    vote_prompt = write_vote_prompt(
         task, lang, knowledge_chars=terms.knowledge_chars, video_chars=terms.video_chars
     )
     blocks = previews(voted, lang)
@@ -160,9 +160,9 @@ async def _by_model(
         kept = unvoted(lang, _SKIPPED_REASON[lang])
         meta: Meta = {"skipped": skipped, **terms.differing()}
         return VoteAnswer({table["name"]: kept for table in voted}, 0, meta)
-    batches = _batches(paper, blocks, terms.max_tokens)
+    batches = _batches(vote_prompt, blocks, terms.max_tokens)
     if batches:
-        return await _asked(model, paper, voted, blocks, batches, terms)
+        return await _ask_model(model, vote_prompt, voted, blocks, batches, terms)
     what = f"question, knowledge and video alone are over --max-tokens {terms.max_tokens}"
     error = f"{what}; raise it, or lower --knowledge-chars or --video-chars"
     return VoteAnswer(
@@ -170,9 +170,9 @@ async def _by_model(
     )
 
 
-async def _asked(
+async def _ask_model(
     model: Model,
-    paper: VotePrompt,
+    vote_prompt: VotePrompt,
     voted: Sequence[Table],
     blocks: Sequence[str],
     batches: Sequence[range],
@@ -182,44 +182,44 @@ async def _asked(
     import asyncio
 
     polls = await asyncio.gather(
-        *(_poll(model, paper, [blocks[i] for i in batch], terms) for batch in batches)
+        *(_sample(model, vote_prompt, [blocks[i] for i in batch], terms) for batch in batches)
     )
     outcomes: dict[str, TableOutcome] = {}
     for batch, answered in zip(batches, polls, strict=True):
         names = [voted[place]["name"] for place in batch]
         cleaned = [clean(reply, frozenset(names)) for reply in answered.replies]
-        outcomes |= {name: decide(cleaned, name, paper.lang) for name in names}
-    meta: Meta = {**terms.differing(), "prompt": paper.prompt_hash}
+        outcomes |= {name: decide(cleaned, name, vote_prompt.lang) for name in names}
+    meta: Meta = {**terms.differing(), "prompt": vote_prompt.prompt_hash}
     rounds_ok = min(len(answered.replies) for answered in polls)
     return VoteAnswer(outcomes, rounds_ok, meta, _error(polls, terms.rounds))
 
 
-async def _poll(
-    model: Model, paper: VotePrompt, blocks: Sequence[str], terms: VoteOptions
+async def _sample(
+    model: Model, vote_prompt: VotePrompt, blocks: Sequence[str], terms: VoteOptions
 ) -> Rounds:
     """All rounds over one batch of tables."""
     from stages.core.model import Request
 
     messages = (
-        {"role": "system", "content": paper.instructions},
-        {"role": "user", "content": paper.user_input(blocks)},
+        {"role": "system", "content": vote_prompt.instructions},
+        {"role": "user", "content": vote_prompt.user_input(blocks)},
     )
     request = Request(messages=messages, schema=schema.reply("vote"), name="table_relevance")
     return await sample_rounds(model, request, rounds=terms.rounds, timeout=terms.timeout)
 
 
-def _batches(paper: VotePrompt, blocks: Sequence[str], max_tokens: int) -> list[range]:
+def _batches(vote_prompt: VotePrompt, blocks: Sequence[str], max_tokens: int) -> list[range]:
     """Batches of tables whose user input stays within the limit; none where nothing fits.
 
     A table that is over the limit by itself is asked about alone and in full.
     """
     from stages.core.tokens import count
 
-    whole = paper.user_input(blocks)
+    whole = vote_prompt.user_input(blocks)
     # No token is shorter than a byte, so most inputs need no counting.
     if len(whole.encode("utf-8", "replace")) <= max_tokens or count(whole) <= max_tokens:
         return [range(len(blocks))]
-    room = max_tokens - count(paper.user_input([]))
+    room = max_tokens - count(vote_prompt.user_input([]))
     # The two line breaks between blocks may cost a token of their own.
     from stages.core.linking.brief import split
 

@@ -82,15 +82,15 @@ def test_a_section_is_stale_once_they_change(stage: str, name: str, lines: bytes
 
 
 def test_a_brief_over_its_tokens_is_cut_evenly_and_said() -> None:
-    from stages.core.linking.brief import brief
+    from stages.core.linking.brief import write_brief
     from stages.core.tokens import total
 
     task = {"task_id": "1", "question": "How many?", "knowledge": KNOWLEDGE, "video": "short"}
-    paper = brief(task, "en", tokens=500)
-    assert total(paper.blocks.values()) <= 500
-    assert paper.cut == ("knowledge",)
-    assert "short" in paper.video
-    assert brief(task, "en", tokens=9_000).cut == ()
+    brief = write_brief(task, "en", tokens=500)
+    assert total(brief.blocks.values()) <= 500
+    assert brief.cut == ("knowledge",)
+    assert "short" in brief.video
+    assert write_brief(task, "en", tokens=9_000).cut == ()
 
 
 def test_a_long_brief_does_not_make_a_batch_of_every_table(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ class VotePrompt:
         )
 
 
-def vote_prompt(
+def write_vote_prompt(
     task: Task,
     lang: Lang,
     *,
@@ -199,7 +199,7 @@ class Brief:
         return {name: getattr(self, name) for name in TEXTS}
 
 
-def brief(task: Task, lang: Lang, *, tokens: int, excerpts: Excerpts = EXCERPTS) -> Brief:
+def write_brief(task: Task, lang: Lang, *, tokens: int, excerpts: Excerpts = EXCERPTS) -> Brief:
     """The brief of a task within about so many tokens.
 
     The plan is that of the ``plan`` section; passages are those of a ``prepare`` section.

@@ -14,7 +14,7 @@ from stages.core import prompts
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.lines import schema
-from stages.core.linking.brief import VotePrompt, split, vote_prompt
+from stages.core.linking.brief import VotePrompt, split, write_vote_prompt
 from stages.core.linking.render import preview
 from stages.core.names import Names
 from stages.core.records import Column, Table, Task
@@ -100,14 +100,14 @@ def batched(
     """
     from stages.core.tokens import count
 
-    paper = vote_prompt(task, lang)
-    room = max(tokens - count(_message(paper, [])), tokens // 4)
+    vote_prompt = write_vote_prompt(task, lang)
+    room = max(tokens - count(_message(vote_prompt, [])), tokens // 4)
     by_name = {table["name"]: table for table in tables}
     names = [ranked.name for ranked in _pool(judgment) if ranked.name in by_name]
     blocks = [_fitting(by_name[name], judgment, lang, room) for name in names]
     costs = [count(block) + 1 for block in blocks]
     return [
-        ChoiceBatch(tuple(names[i] for i in span), _message(paper, [blocks[i] for i in span]))
+        ChoiceBatch(tuple(names[i] for i in span), _message(vote_prompt, [blocks[i] for i in span]))
         for span in split(costs, room)
     ]
 
@@ -123,16 +123,16 @@ def _pool(judgment: Judgment) -> list[RankedTable]:
     return [t for t in found if t.keep or t.name in others]
 
 
-def _message(paper: VotePrompt, blocks: Sequence[str]) -> str:
+def _message(vote_prompt: VotePrompt, blocks: Sequence[str]) -> str:
     from stages.core.text import block
 
-    return prompts.load("link", "user", paper.lang).render(
-        question=paper.question,
-        evidence=paper.evidence,
-        knowledge=paper.knowledge,
-        knowledge_cut=paper.knowledge_cut,
-        video=paper.video,
-        video_cut=paper.video_cut,
+    return prompts.load("link", "user", vote_prompt.lang).render(
+        question=vote_prompt.question,
+        evidence=vote_prompt.evidence,
+        knowledge=vote_prompt.knowledge,
+        knowledge_cut=vote_prompt.knowledge_cut,
+        video=vote_prompt.video,
+        video_cut=vote_prompt.video_cut,
         n_tables=len(blocks),
         tables=block("tables", "\n\n".join(blocks)),
     )

@@ -20,7 +20,7 @@ from stages.core.judge.channels import OWN
 from stages.core.lang import Lang
 from stages.core.lines import schema
 from stages.core.linking.batches import Batch, packed
-from stages.core.linking.brief import EXCERPTS, Brief, brief
+from stages.core.linking.brief import EXCERPTS, Brief, write_brief
 from stages.core.linking.judgment import Standing, judgment_for
 from stages.core.linking.plan import phrases
 from stages.core.linking.prune.replies import ReplyReader
@@ -87,11 +87,11 @@ def semantics(
     from stages.core.judge.index.keys import key_graph
 
     found, graph = judgment_for(task, tables), key_graph(candidates)
-    asked = _Asked(task.get("question", ""), lang)
+    terms = _QuestionWords(task.get("question", ""), lang)
     roles: dict[str, tuple[str, ...]] = {}
     for table in candidates:
         near = graph.neighbours.get(table["name"], frozenset())
-        roles[table["name"]] = _roles(table, found, asked, len(near))
+        roles[table["name"]] = _roles(table, found, terms, len(near))
     if candidates and not any("target" in own for own in roles.values()):
         best = max(candidates, key=lambda table: found.table(table["name"]).score)["name"]
         roles[best] = ("target", *roles[best])
@@ -105,10 +105,10 @@ def semantics(
         )
         for table in candidates
     }
-    return Semantics(_analysis(asked, roles, graph.edges), functions, roles)
+    return Semantics(_analysis(terms, roles, graph.edges), functions, roles)
 
 
-class _Asked:
+class _QuestionWords:
     """The forms of a question."""
 
     def __init__(self, question: str, lang: Lang) -> None:
@@ -121,7 +121,7 @@ class _Asked:
         ).lower()
 
 
-def _roles(table: Table, found: Standing, asked: _Asked, near: int) -> tuple[str, ...]:
+def _roles(table: Table, found: Standing, terms: _QuestionWords, near: int) -> tuple[str, ...]:
     """The roles of one table, in the order of `ROLES`."""
     types = {column["name"]: column for column in table["columns"]}
     spoken = [
@@ -132,9 +132,9 @@ def _roles(table: Table, found: Standing, asked: _Asked, near: int) -> tuple[str
     keys = _keys(table)
     own = {
         "target": any(c.name not in keys for c in spoken) or _named(found, table["name"]),
-        "filter": any(_filters(c, types[c.name], asked, c.name in keys) for c in spoken)
-        or (asked.dated and any(map(_is_day, table["columns"]))),
-        "calculation": bool(asked.counts)
+        "filter": any(_filters(c, types[c.name], terms, c.name in keys) for c in spoken)
+        or (terms.dated and any(map(_is_day, table["columns"]))),
+        "calculation": bool(terms.counts)
         and any(_is_number(types[c.name]) and c.name not in keys for c in spoken),
     }
     own["bridge"] = near > 1 and (not own["target"] or len(keys) * 2 >= len(types))
@@ -147,14 +147,14 @@ def _named(found: Standing, table: str) -> bool:
     return ranked.score >= 0.5 and any(item.type in OWN for item in ranked.evidence)
 
 
-def _filters(column: RankedColumn, record: Column, asked: _Asked, key: bool) -> bool:
+def _filters(column: RankedColumn, record: Column, terms: _QuestionWords, key: bool) -> bool:
     """Whether a condition of the question is about the column; about a key only by a value."""
     if any(item.type == "value" for item in column.evidence):
         return True
-    if asked.dated and _is_day(record):
+    if terms.dated and _is_day(record):
         return True
     said = [word.lower() for item in column.evidence for word in item.words]
-    return not key and any(word in asked.filters for word in said)
+    return not key and any(word in terms.filters for word in said)
 
 
 def _is_day(column: Column) -> bool:
@@ -197,10 +197,12 @@ def _function(
     return said["; "].join(parts)
 
 
-def _analysis(asked: _Asked, roles: Mapping[str, Sequence[str]], edges: Sequence[Edge]) -> str:
+def _analysis(
+    terms: _QuestionWords, roles: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+) -> str:
     """The question, the tables of each role, and the keys between them."""
-    said = _SAID[asked.lang]
-    lines = [said["asks"].format(text=visible(asked.question, 500))]
+    said = _SAID[terms.lang]
+    lines = [said["asks"].format(text=visible(terms.question, 500))]
     for role in ROLES:
         names = [table for table, own in roles.items() if role in own]
         if names:
@@ -272,14 +274,14 @@ async def ask(
     """
     from stages.core.model.dry_run import tokens_in
 
-    paper = brief(task, lang, tokens=most // BRIEF_SHARE, excerpts=excerpts)
-    notes = [f"the {name} is cut in the prompts" for name in paper.cut]
-    size: Callable[[Batch], int] = lambda batch: tokens_in(_request(paper, batch))  # noqa: E731
+    brief = write_brief(task, lang, tokens=most // BRIEF_SHARE, excerpts=excerpts)
+    notes = [f"the {name} is cut in the prompts" for name in brief.cut]
+    size: Callable[[Batch], int] = lambda batch: tokens_in(_request(brief, batch))  # noqa: E731
     if size(Batch(())) > most // 2:
         error = f"instructions and question alone fill half of --max-tokens {most}; raise it"
         return Read(Semantics("", {}, {}), 0, tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=most, most=most)
-    answers = await ask_together(model, [_request(paper, batch) for batch in batches], timeout)
+    answers = await ask_together(model, [_request(brief, batch) for batch in batches], timeout)
     read = [
         _read(ReplyReader(batch), answer)
         for batch, answer in zip(batches, answers, strict=True)
@@ -288,23 +290,23 @@ async def ask(
     error = _error(answers)
     said = _together(read)
     if len(read) > 1:
-        said, failed = await _merged(model, paper, read, said, most, timeout)
+        said, failed = await _merged(model, brief, read, said, most, timeout)
         error = "; ".join(filter(None, (error, failed)))
     return Read(said, len(batches), (*notes, *split), error)
 
 
-def _request(paper: Brief, batch: Batch) -> Request:
-    return _asked(paper, "system", "user", n_tables=len(batch.ids), tables=batch.body)
+def _request(brief: Brief, batch: Batch) -> Request:
+    return _prompt(brief, "system", "user", n_tables=len(batch.ids), tables=batch.body)
 
 
-def _asked(paper: Brief, system: str, user: str, **values: object) -> Request:
+def _prompt(brief: Brief, system: str, user: str, **values: object) -> Request:
     from stages.core.model import Request
 
     messages = (
-        {"role": "system", "content": prompts.load("summarize", system, paper.lang).render()},
+        {"role": "system", "content": prompts.load("summarize", system, brief.lang).render()},
         {
             "role": "user",
-            "content": prompts.load("summarize", user, paper.lang).render(**paper.blocks, **values),
+            "content": prompts.load("summarize", user, brief.lang).render(**brief.blocks, **values),
         },
     )
     return Request(messages=messages, schema=schema.reply("summarize"), name="query_semantics")
@@ -337,14 +339,14 @@ def _together(read: Sequence[Semantics]) -> Semantics:
 
 async def _merged(
     model: Model,
-    paper: Brief,
+    brief: Brief,
     read: Sequence[Semantics],
     said: Semantics,
     most: int,
     timeout: float | None,
 ) -> tuple[Semantics, str]:
     """One analysis of those of all batches, and why there is none where the call fails."""
-    request = _merge_request(paper, read, said, most)
+    request = _merge_request(brief, read, said, most)
     answer = (await ask_together(model, [request], timeout))[0]
     if isinstance(answer, ModelError):
         return said, f"the analyses of {len(read)} batches could not be merged: {answer}"
@@ -359,7 +361,7 @@ async def _merged(
     return Semantics(analysis or said.analysis, functions, roles), ""
 
 
-def _merge_request(paper: Brief, read: Sequence[Semantics], said: Semantics, most: int) -> Request:
+def _merge_request(brief: Brief, read: Sequence[Semantics], said: Semantics, most: int) -> Request:
     """The merge, with texts short enough to stay within the limit, or fewer of them."""
     from stages.core.model.dry_run import tokens_in
 
@@ -371,7 +373,7 @@ def _merge_request(paper: Brief, read: Sequence[Semantics], said: Semantics, mos
             for name, function in list(said.functions.items())[:n_tables]
         ]
         texts = {"analyses": "\n\n".join(analyses), "functions": block("tables", "\n".join(lines))}
-        request = _asked(paper, "merge", "merge_user", **texts)
+        request = _prompt(brief, "merge", "merge_user", **texts)
         if tokens_in(request) <= most or chars <= 64:
             return request
         chars, n_tables = chars // 2, n_tables if chars > 500 else n_tables // 2

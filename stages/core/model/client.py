@@ -93,7 +93,7 @@ class Client(BaseClient):
         asking = Asking(caller, key, request.sample, timeout or self.options.timeout)
         try:
             if self._store is None:
-                reply = await self._asked(request, asking)
+                reply = await self._ask(request, asking)
             else:
                 reply = await self._through(self._store, request, kept, asking)
         except ModelError as error:
@@ -130,7 +130,7 @@ class Client(BaseClient):
             found = self._found(store, request, asking)
             if found is not None:
                 return found
-            reply = await self._asked(request, asking)
+            reply = await self._ask(request, asking)
             try:
                 return replace(store.put(asking.key, kept, reply), cached=False)
             except DataError as problem:  # a full disk costs the next run, not this one
@@ -145,7 +145,7 @@ class Client(BaseClient):
         self._sender.note(asking, 0, "cached", 0.0)
         return reply
 
-    async def _asked(self, request: Request, asking: Asking) -> Reply:
+    async def _ask(self, request: Request, asking: Asking) -> Reply:
         """A new reply. The place is held to the end, so that a half-done request never waits
         behind those that have not begun."""
         self._check(request, asking)
@@ -154,7 +154,7 @@ class Client(BaseClient):
             await self._sender.wire.ready()
             if self._settled is None:
                 self._settled = Capabilities(self._sender.wire.modes[0])
-            talk = Conversation(
+            conversation = Conversation(
                 self._sender,
                 self.options,
                 self._settled,
@@ -162,7 +162,7 @@ class Client(BaseClient):
                 asking,
                 check=lambda: self._check(request, asking),
             )
-            return self._priced(await talk.reply())
+            return self._priced(await conversation.reply())
 
     def _check(self, request: Request, asking: Asking) -> None:
         """Raise the error that a call would end with, where that is known before."""

@@ -239,13 +239,13 @@ async def explore_table(
     Raises:
         Broken: A call failed or the data was out of reach, and no judgment came.
     """
-    talk = Exploration(model, data, terms, _opening(task, table, kept, data.dialect, terms))
+    exploration = Exploration(model, data, terms, _opening(task, table, kept, data.dialect, terms))
     try:
-        await talk.explore()
-        reply = await talk.judged()
+        await exploration.explore()
+        reply = await exploration.judged()
     except (ModelError, SqlUnavailable) as error:
-        raise NoJudgment(error, talk.log) from None
-    return parse_judgment(reply, table, talk.log)
+        raise NoJudgment(error, exploration.log) from None
+    return parse_judgment(reply, table, exploration.log)
 
 
 class Exploration:

@@ -17,7 +17,7 @@ from stages.core.excerpts import Excerpts
 from stages.core.lang import Lang
 from stages.core.lines import schema
 from stages.core.linking.batches import Batch, packed
-from stages.core.linking.brief import EXCERPTS, Brief, brief
+from stages.core.linking.brief import EXCERPTS, Brief, write_brief
 from stages.core.linking.prune.replies import (
     PruneReply,
     ReplyReader,
@@ -86,14 +86,14 @@ async def ask(
     Raises:
         Exception: Whatever a call raises that is no `ModelError`.
     """
-    paper = brief(task, lang, tokens=terms.most // BRIEF_SHARE, excerpts=terms.excerpts)
-    size = _measure(paper)
-    notes = [f"the {name} is cut in the prompts" for name in paper.cut]
+    brief = write_brief(task, lang, tokens=terms.most // BRIEF_SHARE, excerpts=terms.excerpts)
+    size = _measure(brief)
+    notes = [f"the {name} is cut in the prompts" for name in brief.cut]
     if size(Batch(())) > terms.most * 3 // 4:
         error = f"instructions and question alone fill most of --max-tokens {terms.most}; raise it"
         return SampledReplies((), tuple(notes), f"nothing was asked: {error}")
     batches, split = packed(sheets, size, least=min(terms.least, terms.most), most=terms.most)
-    requests = [request for batch in batches for request in _requests(paper, batch, terms.samples)]
+    requests = [request for batch in batches for request in _requests(brief, batch, terms.samples)]
     answers = await ask_together(model, requests, terms.timeout)
     votes, unknown = _votes(batches, answers, terms.samples)
     if unknown:
@@ -101,40 +101,40 @@ async def ask(
     return SampledReplies(tuple(votes), (*notes, *split), _error(votes, answers))
 
 
-def _requests(paper: Brief, batch: Batch, samples: int) -> list[Request]:
+def _requests(brief: Brief, batch: Batch, samples: int) -> list[Request]:
     """The requests on one batch, negative samples first."""
     return [
         replace(request, sample=sample)
-        for request in (_request(paper, batch, "negative"), _request(paper, batch, "positive"))
+        for request in (_request(brief, batch, "negative"), _request(brief, batch, "positive"))
         for sample in range(samples)
     ]
 
 
-def _request(paper: Brief, batch: Batch, side: str) -> Request:
+def _request(brief: Brief, batch: Batch, side: str) -> Request:
     from stages.core.model import Request
 
-    said = prompts.load("prune", "user", paper.lang).render(
-        **paper.blocks,
+    said = prompts.load("prune", "user", brief.lang).render(
+        **brief.blocks,
         n_tables=len(batch.ids),
         tables=batch.body,
-        job=prompts.load("prune", side, paper.lang).render(),
+        job=prompts.load("prune", side, brief.lang).render(),
     )
     messages = (
-        {"role": "system", "content": prompts.load("prune", "system", paper.lang).render()},
+        {"role": "system", "content": prompts.load("prune", "system", brief.lang).render()},
         {"role": "user", "content": said},
     )
     shape = schema.reply(f"prune.{side}")
     return Request(messages=messages, schema=shape, name=f"prune_{side}")
 
 
-def _measure(paper: Brief) -> Callable[[Batch], int]:
+def _measure(brief: Brief) -> Callable[[Batch], int]:
     """Counts the tokens of the whole prompt over a batch, by the longer of the two jobs."""
     from stages.core.model.dry_run import tokens_in
     from stages.core.tokens import count
 
-    jobs = {side: count(prompts.load("prune", side, paper.lang).source) for side in ROLES[2:]}
+    jobs = {side: count(prompts.load("prune", side, brief.lang).source) for side in ROLES[2:]}
     longer = max(jobs, key=lambda side: jobs[side])
-    return lambda batch: tokens_in(_request(paper, batch, longer))
+    return lambda batch: tokens_in(_request(brief, batch, longer))
 
 
 def _votes(

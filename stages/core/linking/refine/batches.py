@@ -1,4 +1,4 @@
-"""Candidates in portions whose prompts stay within a budget of tokens.
+"""Candidates in batches whose prompts stay within a budget of tokens.
 
 Where all of them do not fit, tables that are marked irrelevant show their columns by name
 only; where that is not enough, tables are dealt out to several prompts. One table too large
@@ -49,15 +49,15 @@ class RefineBatch:
 
 @dataclass(frozen=True)
 class RefineBatches:
-    """All portions of a round.
+    """All batches of a round.
 
     Args:
-        portions: One for each prompt; at least one.
+        batches: One for each prompt; at least one.
         unshown: Candidate columns that no prompt has room for.
         notes: What is not shown in full.
     """
 
-    portions: tuple[RefineBatch, ...]
+    batches: tuple[RefineBatch, ...]
     unshown: tuple[ColumnRef, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -69,11 +69,11 @@ def pack(
     most: int,
     lang: Lang,
 ) -> RefineBatches:
-    """The candidates in as few portions as they need.
+    """The candidates in as few batches as they need.
 
     Args:
         shown: Candidates with the columns to show of each, by name.
-        size: Tokens of the whole prompt over a portion.
+        size: Tokens of the whole prompt over a batch.
         most: Tokens that no prompt goes over.
         lang: Language of the few words of our own.
     """
@@ -86,17 +86,17 @@ def pack(
     parts: list[CandidatePart] = []
     for piece in pieces:
         parts += _fitting(piece, room)
-    portions = [kept for portion in _packed(parts, room) for kept in _within(portion, size, most)]
-    have = {unit for portion in portions for unit in portion.units}
+    batches = [kept for batch in _packed(parts, room) for kept in _within(batch, size, most)]
+    have = {unit for batch in batches for unit in batch.units}
     missing = [unit for unit in RefineBatch(tuple(pieces)).units if unit not in have]
     notes = [
-        f"candidates are over --max-tokens: shown in {len(portions)} prompts",
+        f"candidates are over --max-tokens: shown in {len(batches)} prompts",
         *_brief_note(parts),
     ]
     if missing:
         names = ", ".join(dict.fromkeys(visible(table, 80) for table, _ in missing))
         notes.append(f"no prompt has room for columns of {names}: they stay")
-    return RefineBatches(tuple(portions) or (RefineBatch(()),), tuple(missing), tuple(notes))
+    return RefineBatches(tuple(batches) or (RefineBatch(()),), tuple(missing), tuple(notes))
 
 
 def _piece(
@@ -141,7 +141,7 @@ def _cost(piece: CandidatePart) -> int:
 
 
 def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[RefineBatch]:
-    """Greedy portions in the order of the pieces."""
+    """Greedy batches in the order of the pieces."""
     held: list[CandidatePart] = []
     tokens = 0
     for piece in pieces:
@@ -156,13 +156,13 @@ def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[RefineBatch]
 
 
 def _within(
-    portion: RefineBatch, size: Callable[[RefineBatch], int], most: int
+    batch: RefineBatch, size: Callable[[RefineBatch], int], most: int
 ) -> Iterator[RefineBatch]:
-    """The portion, halved until its prompt is within the limit."""
-    if size(portion) <= most:
-        yield portion
+    """The batch, halved until its prompt is within the limit."""
+    if size(batch) <= most:
+        yield batch
         return
-    pieces = portion.pieces
+    pieces = batch.pieces
     if len(pieces) > 1:
         halves = (pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :])
     elif len(pieces[0].columns) > 1:

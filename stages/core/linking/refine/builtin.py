@@ -33,16 +33,16 @@ _MARKED: Mapping[Lang, str] = {
 }
 
 
-def marked(picked: Selection, candidates: Sequence[Candidate], lang: Lang) -> None:
+def marked(selection: Selection, candidates: Sequence[Candidate], lang: Lang) -> None:
     """Choose all that exploring marked relevant."""
     for item in candidates:
         if item.relevant:
-            picked.add_table(item.name)
-            picked.add_all((item.name, name, _pick(item, name, lang)) for name in item.wanted)
+            selection.add_table(item.name)
+            selection.add_all((item.name, name, _pick(item, name, lang)) for name in item.wanted)
 
 
 def focused(
-    picked: Selection,
+    selection: Selection,
     task: Task,
     tables: Sequence[Table],
     candidates: Sequence[Candidate],
@@ -51,7 +51,7 @@ def focused(
     """Choose what exploring marked relevant and the judge keeps; all that is marked where the
     marks are a model's, or the judge keeps none of it."""
     if explored_by(task) != "builtin":
-        marked(picked, candidates, lang)
+        marked(selection, candidates, lang)
         return
     from stages.core.judge import judge
 
@@ -59,11 +59,11 @@ def focused(
     kept = _kept(task, found)
     chosen = [item for item in candidates if item.relevant and item.name in kept]
     if not chosen:
-        marked(picked, candidates, lang)
+        marked(selection, candidates, lang)
     for item in chosen:
-        picked.add_table(item.name)
+        selection.add_table(item.name)
         columns = _columns(item, kept[item.name])
-        picked.add_all(
+        selection.add_all(
             (item.name, name, _pick(item, name, lang)) for name in columns or item.wanted
         )
 

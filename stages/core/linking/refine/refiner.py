@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
-from stages.core.linking.brief import brief
+from stages.core.linking.brief import write_brief
 from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.join_graph import JoinPath, Relations
 from stages.core.linking.refine.batches import RefineBatches, listed_columns
@@ -56,14 +56,14 @@ class Progress:
     """What has come of it so far; what the section is made of.
 
     Attributes:
-        picked: The chosen columns.
+        selection: The chosen columns.
         declined: Reasons by the ends of join paths.
         unknown: Names in answers that mean nothing, in order.
         rounds: As the section lists them.
         notes, errors: What is worth knowing.
     """
 
-    picked: Selection = field(default_factory=Selection)
+    selection: Selection = field(default_factory=Selection)
     declined: dict[tuple[str, str], str] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     rounds: list[dict[str, object]] = field(default_factory=list)
@@ -106,9 +106,11 @@ class Refiner:
         self._way, self._safe = way, safe
         tables = list(relations.tables.values())
         self._resolver = ReplyNames(tables, {item.name for item in candidates})
-        self._paper = brief(task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts)
+        self._brief = write_brief(
+            task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts
+        )
         self.found = Progress()
-        self.found.note([f"the {name} is cut in the prompts" for name in self._paper.cut])
+        self.found.note([f"the {name} is cut in the prompts" for name in self._brief.cut])
 
     async def run(self) -> Progress:
         """Both rounds.
@@ -123,7 +125,7 @@ class Refiner:
     async def _round(self, number: int) -> None:
         found = self.found
         shown = [
-            (item, [name for name in item.columns if not found.picked.covers(item.name, name)])
+            (item, [name for name in item.columns if not found.selection.covers(item.name, name)])
             for item in self._candidates
         ]
         shown = [(item, columns) for item, columns in shown if columns]
@@ -132,60 +134,59 @@ class Refiner:
             found.rounds.append({"added": {}, "queries": [], "status": "skipped"})
             return
         sheet = RoundPrompt(
-            self._paper, self._task, number, self._way, self._confirmed(number), paths
+            self._brief, self._task, number, self._way, self._confirmed(number), paths
         )
-        portions = sheet.dealt(shown)
-        found.note(portions.notes)
+        batches = sheet.batches(shown)
+        found.note(batches.notes)
         asked = [
-            (portion, sheet.request(portion, len(portions.portions) > 1))
-            for portion in portions.portions
+            (batch, sheet.request(batch, len(batches.batches) > 1)) for batch in batches.batches
         ]
         if sheet.too_long:
-            talks = [RoundReply(portion, error=sheet.too_long) for portion, _ in asked]
+            outcomes = [RoundReply(batch, error=sheet.too_long) for batch, _ in asked]
         else:
             terms = RoundOptions(self._way.lang, self._way.timeout, bool(paths))
-            talks = await ask_round(self._model, self._data, asked, terms)
-        added = self._take(talks, portions)
-        self._decline(talks, paths)
-        guarded, notes = self._guard.add(found.picked)
+            outcomes = await ask_round(self._model, self._data, asked, terms)
+        added = self._take(outcomes, batches)
+        self._decline(outcomes, paths)
+        guarded, notes = self._guard.add(found.selection)
         found.note(notes)
-        self._log(number, [*added, *guarded], talks)
+        self._log(number, [*added, *guarded], outcomes)
 
     def _confirmed(self, number: int) -> str:
         """The confirmed columns, for round 1."""
         if not number:
             return ""
-        picked = self.found.picked
-        chosen = {table: list(picked.columns(table)) for table in picked.tables}
+        selection = self.found.selection
+        chosen = {table: list(selection.columns(table)) for table in selection.tables}
         return listed_columns(chosen, self._way.most // CONFIRMED_SHARE)
 
     def _offered(self) -> list[JoinPath]:
         """The join paths that the model may decline."""
         if self._safe or self.found.errors:
             return []
-        return self._relations.paths(self.found.picked.tables)[:OFFERED]
+        return self._relations.paths(self.found.selection.tables)[:OFFERED]
 
-    def _take(self, talks: Sequence[RoundReply], portions: RefineBatches) -> list[ColumnRef]:
+    def _take(self, outcomes: Sequence[RoundReply], batches: RefineBatches) -> list[ColumnRef]:
         """Choose what the answers name, and all that failed calls were about."""
         kept = ColumnChoice(_FAILED[self._way.lang])
-        added = [unit for talk in talks for unit in self._said(talk)]
-        lost = [unit for talk in talks if talk.error for unit in talk.portion.units]
+        added = [unit for outcome in outcomes for unit in self._said(outcome)]
+        lost = [unit for outcome in outcomes if outcome.error for unit in outcome.batch.units]
         reasons = {item.name: item.said for item in self._candidates}
-        for table, column in [*lost, *portions.unshown]:
+        for table, column in [*lost, *batches.unshown]:
             said = reasons[table].get(column, {}).get("relevance_reason")
-            if self.found.picked.add(table, column, ColumnChoice(said) if said else kept):
+            if self.found.selection.add(table, column, ColumnChoice(said) if said else kept):
                 added.append((table, column))
         return added
 
-    def _said(self, talk: RoundReply) -> list[ColumnRef]:
+    def _said(self, outcome: RoundReply) -> list[ColumnRef]:
         """Choose what a conversation came to; what it changed its mind about is not chosen.
 
         The schema after the queries is the round's, narrower or corrected (seed 004, 5.2);
         one that names no table says nothing, and the one before stands.
         """
-        last = next((reply for reply in talk.replies[::-1] if any(self._tables(reply))), None)
+        last = next((reply for reply in outcome.replies[::-1] if any(self._tables(reply))), None)
         if last is None:
-            return [unit for reply in talk.replies for unit in self._read(reply)]
+            return [unit for reply in outcome.replies for unit in self._read(reply)]
         return self._read(last)
 
     def _tables(self, reply: JsonMapping) -> Iterator[str]:
@@ -205,33 +206,33 @@ class Refiner:
                 column = self._resolver.column(table, said["column_name"])
                 if column is None:
                     self.found.unknown[f"{table}.{_clean(said['column_name'])}"] = None
-                elif self.found.picked.add(
+                elif self.found.selection.add(
                     table, column, ColumnChoice(_reason(said["relevance_reason"]))
                 ):
                     added.append((table, column))
-            if self.found.picked.add_table(table):
+            if self.found.selection.add_table(table):
                 self.found.note([f"{visible(table, 80)} was chosen without a column"])
         return added
 
-    def _decline(self, talks: Sequence[RoundReply], paths: Sequence[JoinPath]) -> None:
-        """Paths that every portion declined with a reason, where no call failed."""
-        if any(talk.error for talk in talks):
+    def _decline(self, outcomes: Sequence[RoundReply], paths: Sequence[JoinPath]) -> None:
+        """Paths that every batch declined with a reason, where no call failed."""
+        if any(outcome.error for outcome in outcomes):
             return
-        said = [_declined(talk.replies[-1]) for talk in talks]
+        said = [_declined(outcome.replies[-1]) for outcome in outcomes]
         for number, path in enumerate(paths, start=1):
             reasons = [one.get(f"p{number}", "") for one in said]
             if reasons and all(reasons):
                 self.found.declined[path.ends] = reasons[0]
 
-    def _log(self, number: int, added: Sequence[ColumnRef], talks: Sequence[RoundReply]) -> None:
-        failed = [talk for talk in talks if talk.error]
+    def _log(self, number: int, added: Sequence[ColumnRef], outcomes: Sequence[RoundReply]) -> None:
+        failed = [outcome for outcome in outcomes if outcome.error]
         if failed:
             self.found.errors.append(
-                f"round {number}: {len(failed)} of {len(talks)} conversations failed, "
+                f"round {number}: {len(failed)} of {len(outcomes)} conversations failed, "
                 f"so all that they were about stays: {failed[0].error}"
             )
-        queries: list[Statement] = [entry for talk in talks for entry in talk.log]
-        status = "confirmed" if all(talk.confirmed for talk in talks) else "open"
+        queries: list[Statement] = [entry for outcome in outcomes for entry in outcome.log]
+        status = "confirmed" if all(outcome.confirmed for outcome in outcomes) else "open"
         if failed:
             status = "failed"
         elif number and not added:

@@ -82,14 +82,14 @@ class RoundPrompt:
 
     def __init__(
         self,
-        paper: Brief,
+        brief: Brief,
         task: Task,
         number: int,
         way: RefineOptions,
         confirmed: str,
         paths: Sequence[JoinPath],
     ) -> None:
-        self._paper, self._number, self._way = paper, number, way
+        self._brief, self._number, self._way = brief, number, way
         said = str(or_empty(section(task, "summarize")).get("query_specific_content_analysis", ""))
         listed = "\n".join(f"p{n}: {path_text(path)}" for n, path in enumerate(paths, start=1))
         self._blocks = {
@@ -100,30 +100,30 @@ class RoundPrompt:
         self._schema = schema.reply("refine.paths" if paths else "refine")
         self.too_long = ""
 
-    def request(self, portion: RefineBatch, partial: bool) -> Request:
-        """The request that opens the conversation over a portion."""
+    def request(self, batch: RefineBatch, partial: bool) -> Request:
+        """The request that opens the conversation over a batch."""
         from stages.core.model import Request
 
         def load(role: str) -> prompts.Template:
             return prompts.load("refine", role, self._way.lang)
 
         user = load("user").render(
-            **self._paper.blocks,
+            **self._brief.blocks,
             **self._blocks,
             round=self._number,
-            candidates=portion.body,
+            candidates=batch.body,
             partial=partial,
         )
         system = load("system").render(dialect=self._way.dialect, most=QUERIES)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
         return Request(messages=messages, schema=self._schema, name=f"refine_round{self._number}")
 
-    def dealt(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> RefineBatches:
-        """The candidates in portions."""
+    def batches(self, shown: Sequence[tuple[Candidate, Sequence[str]]]) -> RefineBatches:
+        """The candidates in batches."""
         from stages.core.model.dry_run import tokens_in
 
         most = self._way.most
-        size: Callable[[RefineBatch], int] = lambda portion: tokens_in(self.request(portion, True))  # noqa: E731
+        size: Callable[[RefineBatch], int] = lambda batch: tokens_in(self.request(batch, True))  # noqa: E731
         alone = size(RefineBatch(()))
         if alone > most * 3 // 4:
             self.too_long = (
@@ -135,10 +135,10 @@ class RoundPrompt:
         return pack(shown, size, most=most, lang=self._way.lang)
 
 
-# One outer round of refining: for each portion a conversation of at most two calls.
+# One outer round of refining: for each batch a conversation of at most two calls.
 
 QUERIES = 8
-"""Queries run in a round of one portion (as `explore`; seed 004, 4.2)."""
+"""Queries run in a round of one batch (as `explore`; seed 004, 4.2)."""
 
 RESULT_CHARS, LEAST_CHARS, SQL_CHARS = 12_000, 600, 1_000
 """Characters of all results that the second call shows, of one at least, and of a statement."""
@@ -163,16 +163,16 @@ class RoundOptions:
 
 @dataclass
 class RoundReply:
-    """What came of one portion.
+    """What came of one batch.
 
     Args:
-        portion: What was shown.
+        batch: What was shown.
         replies: One or two, in order.
         log: Statements that ran, with their results.
         error: Why a call failed; then what was shown stays.
     """
 
-    portion: RefineBatch
+    batch: RefineBatch
     replies: list[JsonMapping] = field(default_factory=list)
     log: list[Statement] = field(default_factory=list)
     error: str = ""
@@ -193,49 +193,49 @@ async def ask_round(
     asked: Sequence[tuple[RefineBatch, Request]],
     terms: RoundOptions,
 ) -> list[RoundReply]:
-    """A conversation over every portion, side by side; in their order.
+    """A conversation over every batch, side by side; in their order.
 
     Raises:
         Exception: Whatever a call raises that is no `ModelError`.
     """
     import asyncio
 
-    talks = (_talk(model, data, portion, request, terms) for portion, request in asked)
-    return list(await asyncio.gather(*talks))
+    outcomes = (_converse(model, data, batch, request, terms) for batch, request in asked)
+    return list(await asyncio.gather(*outcomes))
 
 
-async def _talk(
-    model: Model, data: Data | None, portion: RefineBatch, request: Request, terms: RoundOptions
+async def _converse(
+    model: Model, data: Data | None, batch: RefineBatch, request: Request, terms: RoundOptions
 ) -> RoundReply:
     from dataclasses import replace
 
-    talk = RoundReply(portion)
+    outcome = RoundReply(batch)
     try:
         first = (await model.ask(request, timeout=terms.timeout)).data
-        talk.replies.append(first)
+        outcome.replies.append(first)
         queries = [sql for sql in first["exploration_queries"] if sql.strip()]
         if not queries or _confirms(first):
-            return talk
-        told = await _run(data, queries, talk, terms.lang)
+            return outcome
+        told = await _run(data, queries, outcome, terms.lang)
         # A reply from the cache has its keys in another order.
         content = orjson.dumps(first, option=orjson.OPT_SORT_KEYS).decode()
         said = {"role": "assistant", "content": content}
         second = replace(request, messages=(*request.messages, said, told))
-        talk.replies.append((await model.ask(second, timeout=terms.timeout)).data)
+        outcome.replies.append((await model.ask(second, timeout=terms.timeout)).data)
     except (ModelError, SqlUnavailable) as error:
-        talk.error = str(error)
-    return talk
+        outcome.error = str(error)
+    return outcome
 
 
 async def _run(
-    data: Data | None, queries: Sequence[str], talk: RoundReply, lang: Lang
+    data: Data | None, queries: Sequence[str], outcome: RoundReply, lang: Lang
 ) -> Mapping[str, str]:
     """Run the queries; the message that tells what came of them."""
     import asyncio
 
     asked = queries[:QUERIES] if data is not None else []
     ran = await asyncio.gather(*(data.ask(sql) for sql in asked)) if data is not None else []
-    talk.log += [tried.log for tried in ran]
+    outcome.log += [tried.log for tried in ran]
     text = prompts.load("refine", "results", lang).render(
         results=_results(ran),
         reason="the catalog has no data" if lang == "en" else "目录中没有数据",
