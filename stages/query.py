@@ -157,7 +157,7 @@ def query(
 ) -> None:
     """Answer one statement."""
     diagnostics.begin("winnow query", quiet=quiet, verbose=verbose)
-    place, sql = _asked(source, statement)
+    place, sql = _source_and_statement(source, statement)
     own = options["path"] in (None, STDIN)
     terminal = own and sys.stdout is not None and sys.stdout.isatty()
     limits = _limits(options, terminal)
@@ -195,7 +195,7 @@ def _whole(answers: list[Answer], limits: Limits) -> None:
             raise SqlLimit(what, hint="raise --memory, or ask for fewer rows or columns")
 
 
-def _asked(source: tuple[str, ...], statement: str | None) -> tuple[str, str]:
+def _source_and_statement(source: tuple[str, ...], statement: str | None) -> tuple[str, str]:
     """The source and the statement, wherever each of them came from.
 
     Raises:
@@ -212,10 +212,10 @@ def _asked(source: tuple[str, ...], statement: str | None) -> tuple[str, str]:
     if source == (STDIN, STDIN):
         raise UsageError("source and statement cannot both come from stdin", hint="give --sql")
     place = next(word for word in source if word != STDIN)
-    return place, _typed(len(source) == 2)
+    return place, _from_stdin(len(source) == 2)
 
 
-def _typed(asked_for: bool) -> str:
+def _from_stdin(asked_for: bool) -> str:
     """The statement from stdin."""
     if sys.stdin is None or (sys.stdin.isatty() and not asked_for):
         raise UsageError("no statement", hint="give it with --sql, after the source, or on stdin")

@@ -151,14 +151,14 @@ def test_no_fault_of_the_system_is_kept_as_a_result(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, fault)
         with pytest.raises(SqlUnavailable):
-            data.tried(COUNT)
-    assert data.tried(COUNT).res == "n\n48"
+            data.run_query(COUNT)
+    assert data.run_query(COUNT).res == "n\n48"
     data.close()
 
 
 def test_a_file_that_can_no_longer_be_read_is_no_fault_of_the_statement(data: Data) -> None:
     """The child reads the file of a table as the statement needs it."""
-    assert data.tried(COUNT).error == ""
+    assert data.run_query(COUNT).error == ""
     data.close()
     from stages.core.sandbox.engine import child
 
@@ -175,7 +175,7 @@ def test_what_another_run_may_not_meet_is_kept_for_replays_alone(
     key, state = data._key(COUNT, tables), data._state(tables)
     assert state is not None
     kept.put(key, state, QueryOutcome(COUNT, None, "gave up", kind))
-    assert data.tried(COUNT, tables).res == "n\n48"
+    assert data.run_query(COUNT, tables).res == "n\n48"
     data.close()
 
 

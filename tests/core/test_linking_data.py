@@ -44,13 +44,13 @@ def opened(tmp_path, tables):
 
 
 def test_nested_fields_and_the_answer_of_the_worked_example(opened):
-    found = opened().tried(ga360.SOLUTION)
+    found = opened().run_query(ga360.SOLUTION)
     assert found.error == ""
     assert found.result.rows == (("google", "110.0"),)
 
 
 def test_the_statement_of_the_log_is_the_one_that_ran(opened):
-    found = opened().tried(f"-- first a remark\n{SQL};")
+    found = opened().run_query(f"-- first a remark\n{SQL};")
     assert found.sql == ('SELECT trafficSource.source, COUNT(*) FROM "ga_sessions_2017" GROUP BY 1')
     assert "google | 12" in found.res
 
@@ -67,7 +67,7 @@ def test_the_statement_of_the_log_is_the_one_that_ran(opened):
     ],
 )
 def test_an_error_is_an_outcome(opened, sql, kind, told):
-    found = opened().tried(sql)
+    found = opened().run_query(sql)
     assert (found.kind, found.result) == (kind, None)
     assert told in found.error
     assert found.res.startswith("error: ")
@@ -75,32 +75,32 @@ def test_an_error_is_an_outcome(opened, sql, kind, told):
 
 def test_what_is_kept_is_not_read_again(opened, tmp_path):
     kept = ResultCache(tmp_path / "kept")
-    first = opened(kept=kept).tried(SQL)
+    first = opened(kept=kept).run_query(SQL)
     later = opened(kept=kept, tables=tmp_path / "none", limits=Limits(materialise=1))
-    assert later.tried(SQL) == first  # nothing could be loaded any more
+    assert later.run_query(SQL) == first  # nothing could be loaded any more
 
 
 def test_changed_data_is_read_again_and_an_offline_replay_needs_none(opened, tmp_path):
     kept = ResultCache(tmp_path / "kept")
-    first = opened(kept=kept).tried(SQL)
+    first = opened(kept=kept).run_query(SQL)
     path = opened.folder / "context" / "json" / "ga_sessions_2017.json"
     text = path.read_text("utf-8")
     path.write_text(text.replace('"google"', '"gogole"'), "utf-8")
     os.utime(path, ns=(1, 1))
-    assert "gogole" in opened(kept=kept).tried(SQL).res
-    assert "gogole" in opened(kept=kept, offline=True).tried(SQL).res
+    assert "gogole" in opened(kept=kept).run_query(SQL).res
+    assert "gogole" in opened(kept=kept, offline=True).run_query(SQL).res
     shutil.rmtree(opened.folder)
-    assert "gogole" in opened(kept=kept, offline=True).tried(SQL).res
+    assert "gogole" in opened(kept=kept, offline=True).run_query(SQL).res
     with pytest.raises(SqlUnavailable, match="gone"):
-        opened(kept=kept).tried(SQL)
+        opened(kept=kept).run_query(SQL)
     assert first.error == ""
 
 
 def test_errors_of_the_engine_are_kept_for_replays(opened, tmp_path):
     kept, sql = ResultCache(tmp_path / "kept"), "SELECT nope FROM ga_sessions_2017"
-    first = opened(kept=kept).tried(sql)
+    first = opened(kept=kept).run_query(sql)
     shutil.rmtree(opened.folder)
-    assert opened(kept=kept, offline=True).tried(sql) == first
+    assert opened(kept=kept, offline=True).run_query(sql) == first
 
 
 def test_a_statement_that_was_too_slow_is_tried_again_but_replayed_as_it_was(opened, tmp_path):
@@ -109,24 +109,24 @@ def test_a_statement_that_was_too_slow_is_tried_again_but_replayed_as_it_was(ope
         "SELECT count(*) FROM ga_sessions_2017 a, ga_sessions_2017 b, ga_sessions_2017 c, "
         "ga_sessions_2017 d, ga_sessions_2017 e, range(10) f WHERE a.visitId + b.visitId + c.visitId > e.visitId"
     )
-    slow = opened(kept=kept, limits=Limits(seconds=0.1)).tried(sql)
+    slow = opened(kept=kept, limits=Limits(seconds=0.1)).run_query(sql)
     assert slow.kind == "SqlLimit"
-    assert opened(kept=kept, offline=True).tried(sql) == slow
-    assert opened(kept=kept).tried(sql).error == ""
+    assert opened(kept=kept, offline=True).run_query(sql) == slow
+    assert opened(kept=kept).run_query(sql).error == ""
 
 
 def test_another_table_line_is_another_key(opened, tmp_path):
     kept = ResultCache(tmp_path / "kept")
-    opened(kept=kept).tried(SQL)
+    opened(kept=kept).run_query(SQL)
     described = [{**table, "description": "changed"} for table in opened.records]
     other = Data(opened.catalog, described, SessionOptions(kept=kept, dry=True))
-    assert other.tried(SQL).result.rows == ()  # a dry run, and nothing is kept under it
+    assert other.run_query(SQL).result.rows == ()  # a dry run, and nothing is kept under it
 
 
 def test_a_dry_run_reads_nothing(opened, tmp_path):
     kept = ResultCache(tmp_path / "kept")
     data = opened(kept=kept, dry=True, tables=tmp_path / "none")
-    assert data.tried(SQL).error == ""
+    assert data.run_query(SQL).error == ""
     assert not (tmp_path / "none").exists()
     assert not (tmp_path / "kept").exists()
 
@@ -144,7 +144,7 @@ def test_a_catalog_without_data(opened):
     bare = {"kind": "table", "catalog": "c", "name": "t", "describe_key": "t", "columns": []}
     data = Data({"kind": "catalog", "v": 1, "id": "c", "name": "c"}, [bare])
     assert not data.has_data(bare)
-    assert "no data" in data.tried("SELECT 1 FROM t").error
+    assert "no data" in data.run_query("SELECT 1 FROM t").error
 
 
 def test_a_broken_file_of_results_is_a_usage_error(tmp_path):
@@ -218,7 +218,7 @@ def test_a_pool_looks_ahead():
 def test_expected_tables_are_loaded_together(opened, tmp_path):
     data = opened(tables=tmp_path / "fresh")
     data.expect([*ga360.SESSIONS, ga360.SPARE])
-    assert data.tried("SELECT count(*) FROM ga_sessions_2017").result.rows == (("48",),)
+    assert data.run_query("SELECT count(*) FROM ga_sessions_2017").result.rows == (("48",),)
     assert len(list((tmp_path / "fresh").glob("*.duckdb"))) == 3  # from the wanted one on
 
 

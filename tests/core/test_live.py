@@ -47,7 +47,7 @@ def test_an_interrupt_waits_for_no_statement_and_keeps_nothing_of_it(lines, tmp_
 
     def ask(data):
         try:
-            found.append(data.tried("SELECT count(*) FROM range(1000000) a, range(1000000) b"))
+            found.append(data.run_query("SELECT count(*) FROM range(1000000) a, range(1000000) b"))
         except CancelledError as error:
             found.append(error)
 

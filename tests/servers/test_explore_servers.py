@@ -46,11 +46,11 @@ def test_fixed_statements_run_in_the_servers_dialect(opened):
 
 
 def test_a_models_statement_is_its_own(opened):
-    found = opened.tried("SELECT count(*) AS n FROM customers")
+    found = opened.run_query("SELECT count(*) AS n FROM customers")
     assert found.error == ""
     assert found.result.rows == (("500",),)
-    assert opened.tried("SELECT count(*) AS n FROM customers") == found
-    assert opened.tried("DELETE FROM customers").kind == "SqlRefused"
+    assert opened.run_query("SELECT count(*) AS n FROM customers") == found
+    assert opened.run_query("DELETE FROM customers").kind == "SqlRefused"
 
 
 def _cut(data):
@@ -95,19 +95,19 @@ def test_what_a_server_refuses_is_asked_again(opened, shop_server):
     missing = f"SELECT count(*) AS n FROM {table['name']}"
     shop_server.run("ALTER TABLE customers RENAME TO customers_away")
     try:
-        assert data.tried(missing).kind == "SqlFailed"
+        assert data.run_query(missing).kind == "SqlFailed"
     finally:
         shop_server.run("ALTER TABLE customers_away RENAME TO customers")
-    assert data.tried(missing).result.rows == (("500",),)
+    assert data.run_query(missing).result.rows == (("500",),)
 
 
 def test_a_lost_connection_is_no_outcome(opened):
     sql = "SELECT count(*) AS n FROM customers"
-    assert opened.tried("SELECT 1 AS one FROM customers LIMIT 1").error == ""
+    assert opened.run_query("SELECT 1 AS one FROM customers LIMIT 1").error == ""
     _cut(opened)
     with pytest.raises(SqlUnavailable):
-        opened.tried(sql)
-    assert opened.tried(sql).result.rows == (("500",),)
+        opened.run_query(sql)
+    assert opened.run_query(sql).result.rows == (("500",),)
 
 
 def test_a_line_that_was_closed_meanwhile_is_opened_again(opened, monkeypatch):
@@ -115,6 +115,6 @@ def test_a_line_that_was_closed_meanwhile_is_opened_again(opened, monkeypatch):
 
     monkeypatch.setattr(session, "IDLE", 0.0)
     sql = "SELECT count(*) AS n FROM customers"
-    assert opened.tried("SELECT 1 AS one FROM customers LIMIT 1").error == ""
+    assert opened.run_query("SELECT 1 AS one FROM customers LIMIT 1").error == ""
     _cut(opened)
-    assert opened.tried(sql).result.rows == (("500",),)
+    assert opened.run_query(sql).result.rows == (("500",),)

@@ -194,7 +194,7 @@ class _Walker:
     def parts(self, folder: Path) -> set[str]:
         """Names in a folder that are parts of one table, which is listed as such."""
         found, name = partitions.members(folder), self.relative(folder)
-        if not found or not printable(name) or not self.chosen(name):
+        if not found or not printable(name) or not self.includes(name):
             return set()
         if any(not printable(part.path.name) for part in partitions.parts(folder)):
             return set()
@@ -251,7 +251,7 @@ class _Walker:
     def file(self, path: Path, name: str, size: int) -> None:
         if path.name in OWN_FILES:
             return
-        if not self.chosen(name):
+        if not self.includes(name):
             self.found.skip(name, "left out by --include or --exclude")
             return
         module = module_at(path)
@@ -266,7 +266,7 @@ class _Walker:
         else:
             self.found.documents.append((name, path))
 
-    def chosen(self, name: str) -> bool:
+    def includes(self, name: str) -> bool:
         if any(_matches(name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(name, pattern) for pattern in self.include)

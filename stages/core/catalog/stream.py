@@ -214,10 +214,10 @@ def _own_task(result: ScanResult, request: ScanRequest) -> Iterator[Item]:
         task["evidence"] = request.evidence
     if request.task_id:
         task["task_id"] = request.task_id
-    yield from asked(without_question(cast("Task", task)), CatalogBrief.of(result))
+    yield from task_line(without_question(cast("Task", task)), CatalogBrief.of(result))
 
 
-def asked(task: Task, known: CatalogBrief) -> Iterator[Item]:
+def task_line(task: Task, known: CatalogBrief) -> Iterator[Item]:
     """The task line of a catalog; where there is no usable table the task carries an error."""
     if "error" not in task and not known.usable:
         task = {**task, "error": {"stage": "scan", "message": "no table could be read in its root"}}
@@ -312,7 +312,7 @@ def _each(
             continue
         if result is not None:
             yield from written(result)
-        yield from asked(task_from(question, known.texts), known)
+        yield from task_line(task_from(question, known.texts), known)
 
 
 def from_lines(stream: IO[bytes], name: str, request: ScanRequest) -> Iterator[Item]:
@@ -361,4 +361,4 @@ def _rooted(
         out.add(result.catalog["id"])
         yield from written(result)
     merged = {**(result.task or {}), **result.texts, **task}
-    yield from asked(without_question(cast("Task", merged)), CatalogBrief.of(result))
+    yield from task_line(without_question(cast("Task", merged)), CatalogBrief.of(result))

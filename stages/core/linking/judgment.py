@@ -12,7 +12,7 @@ from stages.core.records import LinkColumn, LinkTable, Table, Task
 
 
 @dataclass(frozen=True)
-class Standing:
+class JudgeRanks:
     """The judge's word on a catalog.
 
     Args:
@@ -28,15 +28,15 @@ class Standing:
         return self.tables.get(name, RankedTable(name, 0.0, False))
 
 
-def judgment_for(task: Task, tables: Sequence[Table]) -> Standing:
+def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
     """The judgment that stands on the task, or else one that is made now."""
     link = section(task, "link")
     if link is None:
         from stages.core.judge import judge
 
         made = judge(task, tables)
-        return _standing(made.tables, made.columns)
-    return _standing(
+        return _by_table(made.tables, made.columns)
+    return _by_table(
         [
             RankedTable(item["name"], item["score"], item["keep"], _evidence(item))
             for item in link["tables"]
@@ -60,11 +60,11 @@ def voted(task: Task, tables: Sequence[Table]) -> frozenset[str]:
     return frozenset(table.name for table in made.tables if table.keep)
 
 
-def _standing(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) -> Standing:
+def _by_table(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) -> JudgeRanks:
     by_table: dict[str, list[RankedColumn]] = defaultdict(list)
     for column in columns:
         by_table[column.table].append(column)
-    return Standing({table.name: table for table in tables}, by_table)
+    return JudgeRanks({table.name: table for table in tables}, by_table)
 
 
 def _evidence(item: LinkTable | LinkColumn) -> tuple[EvidencePiece, ...]:

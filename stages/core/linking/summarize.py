@@ -21,7 +21,7 @@ from stages.core.lang import Lang
 from stages.core.lines import schema
 from stages.core.linking.batches import Batch, packed
 from stages.core.linking.brief import EXCERPTS, Brief, write_brief
-from stages.core.linking.judgment import Standing, judgment_for
+from stages.core.linking.judgment import JudgeRanks, judgment_for
 from stages.core.linking.plan import phrases
 from stages.core.linking.prune.replies import ReplyReader
 from stages.core.linking.render import Sheet
@@ -121,7 +121,7 @@ class _QuestionWords:
         ).lower()
 
 
-def _roles(table: Table, found: Standing, terms: _QuestionWords, near: int) -> tuple[str, ...]:
+def _roles(table: Table, found: JudgeRanks, terms: _QuestionWords, near: int) -> tuple[str, ...]:
     """The roles of one table, in the order of `ROLES`."""
     types = {column["name"]: column for column in table["columns"]}
     spoken = [
@@ -141,7 +141,7 @@ def _roles(table: Table, found: Standing, terms: _QuestionWords, near: int) -> t
     return tuple(role for role in ROLES if own[role])
 
 
-def _named(found: Standing, table: str) -> bool:
+def _named(found: JudgeRanks, table: str) -> bool:
     """Whether the question names the table, and it is likely to be needed."""
     ranked = found.table(table)
     return ranked.score >= 0.5 and any(item.type in OWN for item in ranked.evidence)
@@ -177,7 +177,7 @@ def _keys(table: Table) -> set[str]:
 
 
 def _function(
-    table: Table, roles: Sequence[str], found: Standing, near: Sequence[str], lang: Lang
+    table: Table, roles: Sequence[str], found: JudgeRanks, near: Sequence[str], lang: Lang
 ) -> str:
     """One sentence: the roles, the columns and values that speak for them, the tables joined."""
     said = _SAID[lang]

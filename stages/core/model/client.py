@@ -16,7 +16,7 @@ from stages.core.model.capabilities import Capabilities
 from stages.core.model.conversation import Conversation
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Reply, Request, Transport, key_of, whole
-from stages.core.model.sender import Asking, Circuit, NegativeCache, Sender
+from stages.core.model.sender import CallContext, Circuit, NegativeCache, Sender
 from stages.core.model.structured import checker
 from stages.core.model.transport import litellm, openai
 from stages.core.model.usage import Caller, CallLog, price
@@ -90,12 +90,12 @@ class Client(BaseClient):
         """The reply to a request: the kept one, else a new one, which is kept as it comes."""
         kept = whole(request, self.options)
         key = key_of(kept, None if self._read_only() else self.options.base_url)
-        asking = Asking(caller, key, request.sample, timeout or self.options.timeout)
+        context = CallContext(caller, key, request.sample, timeout or self.options.timeout)
         try:
             if self._store is None:
-                reply = await self._ask(request, asking)
+                reply = await self._ask(request, context)
             else:
-                reply = await self._through(self._store, request, kept, asking)
+                reply = await self._through(self._store, request, kept, context)
         except ModelError as error:
             self._failed.add(key)
             self._refusals.ended(request, error)
@@ -112,45 +112,45 @@ class Client(BaseClient):
         return self._store is not None and not self._store.shared
 
     async def _through(
-        self, store: ReplyStore, request: Request, kept: dict[str, object], asking: Asking
+        self, store: ReplyStore, request: Request, kept: dict[str, object], context: CallContext
     ) -> Reply:
         """The kept reply, or a new one, which is kept before anything else is waited for."""
-        found = self._found(store, request, asking)
+        found = self._found(store, request, context)
         if found is not None:
             return found
         if self.options.offline:
-            self.missing.append(asking.key)
-            self._sender.note(asking, 0, "missing", 0.0)
+            self.missing.append(context.key)
+            self._sender.note(context, 0, "missing", 0.0)
             raise NotCached(
-                f"no kept reply to request {asking.key}",
+                f"no kept reply to request {context.key}",
                 place=self.options.model,
                 hint="run once without --offline",
             )
-        async with self._turns.of(asking.key):
-            found = self._found(store, request, asking)
+        async with self._turns.of(context.key):
+            found = self._found(store, request, context)
             if found is not None:
                 return found
-            reply = await self._ask(request, asking)
+            reply = await self._ask(request, context)
             try:
-                return replace(store.put(asking.key, kept, reply), cached=False)
+                return replace(store.put(context.key, kept, reply), cached=False)
             except DataError as problem:  # a full disk costs the next run, not this one
                 self.unkept = str(problem)
                 return reply
 
-    def _found(self, store: ReplyStore, request: Request, asking: Asking) -> Reply | None:
+    def _found(self, store: ReplyStore, request: Request, context: CallContext) -> Reply | None:
         """The kept reply, where it still fits its schema: a file may have been edited."""
-        reply = store.get(asking.key)
+        reply = store.get(context.key)
         if reply is None or (request.schema is not None and checker(request.schema)(reply.data)):
             return None
-        self._sender.note(asking, 0, "cached", 0.0)
+        self._sender.note(context, 0, "cached", 0.0)
         return reply
 
-    async def _ask(self, request: Request, asking: Asking) -> Reply:
+    async def _ask(self, request: Request, context: CallContext) -> Reply:
         """A new reply. The place is held to the end, so that a half-done request never waits
         behind those that have not begun."""
-        self._check(request, asking)
+        self._check(request, context)
         async with self._limit:
-            self._check(request, asking)
+            self._check(request, context)
             await self._sender.wire.ready()
             if self._settled is None:
                 self._settled = Capabilities(self._sender.wire.modes[0])
@@ -159,15 +159,15 @@ class Client(BaseClient):
                 self.options,
                 self._settled,
                 request,
-                asking,
-                check=lambda: self._check(request, asking),
+                context,
+                check=lambda: self._check(request, context),
             )
             return self._priced(await conversation.reply())
 
-    def _check(self, request: Request, asking: Asking) -> None:
+    def _check(self, request: Request, context: CallContext) -> None:
         """Raise the error that a call would end with, where that is known before."""
         if known := self._refusals.of(request):
-            self._sender.note(asking, 0, "refused before", 0.0)
+            self._sender.note(context, 0, "refused before", 0.0)
             raise known
         self._sender.check()
 

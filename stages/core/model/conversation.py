@@ -12,7 +12,7 @@ from stages.core.model import structured
 from stages.core.model.capabilities import FEWEST_FORMS, CallForm, Capabilities
 from stages.core.model.options import ModelOptions
 from stages.core.model.request import Failure, Mode, ModelAnswer, Reply, Request
-from stages.core.model.sender import Asking, Sender, Sent
+from stages.core.model.sender import CallContext, Sender, Sent
 from stages.core.model.structured import Shape, checker
 from stages.core.model.usage import total
 
@@ -63,7 +63,7 @@ class Conversation:
         options: How the model is reached.
         settled: What other conversations have learnt, and this one adds to.
         request: What is asked.
-        asking: What the calls have in common.
+        context: What the calls have in common.
         check: Raises the error that a call would end with, where that is known before.
     """
 
@@ -71,7 +71,7 @@ class Conversation:
     options: ModelOptions
     settled: Capabilities
     request: Request
-    asking: Asking
+    context: CallContext
     check: Callable[[], None]
     refused: dict[CallForm, Failure] = field(default_factory=dict)
     answers: list[ModelAnswer] = field(default_factory=list)
@@ -191,7 +191,7 @@ class Conversation:
             if self.refused and not self.settled.repeat(least=FEWEST_FORMS):
                 raise self.sender.given_up(list(self.refused.values())[-1])
             try:
-                sent = await self.sender.send(*self._call(form, said, limit), self.asking)
+                sent = await self.sender.send(*self._call(form, said, limit), self.context)
             except Failure as refusal:
                 self.refused[form] = refusal
             else:
@@ -238,4 +238,4 @@ class Conversation:
     def _note(self, sent: Sent, outcome: str) -> None:
         answer = sent.answer
         tokens = {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
-        self.sender.note(self.asking, sent.attempt, outcome, sent.seconds, **tokens)
+        self.sender.note(self.context, sent.attempt, outcome, sent.seconds, **tokens)

@@ -116,13 +116,13 @@ class Dry(BaseClient):
         kept = whole(request, self.options)
         url = None if isinstance(self.store, ExportedReplies) else self.options.base_url
         reply = self.store.get(key_of(kept, url)) if self.store else None
-        self.asked(request, caller, cached=reply is not None)
+        self.record(request, caller, cached=reply is not None)
         if reply is None:
             reply = _placeheld(request)
         self.usage.count(reply)
         return reply
 
-    def asked(self, request: Request, caller: Caller, *, cached: bool) -> None:
+    def record(self, request: Request, caller: Caller, *, cached: bool) -> None:
         """Take note of a request."""
         raise NotImplementedError
 
@@ -170,7 +170,7 @@ class DryRun(Dry):
         self._lengths: dict[str, int | None] = {}
         self._prompts: dict[tuple[object, ...], int] = {}
 
-    def asked(self, request: Request, caller: Caller, *, cached: bool) -> None:
+    def record(self, request: Request, caller: Caller, *, cached: bool) -> None:
         """Count a request."""
         tally = self._tallies[caller.stage]
         tally.tasks.add(caller.task)
@@ -248,7 +248,7 @@ class DumpPrompt(Dry):
         self._calls = 0
         self._shown: dict[bytes, int] = {}
 
-    def asked(self, request: Request, caller: Caller, *, cached: bool) -> None:
+    def record(self, request: Request, caller: Caller, *, cached: bool) -> None:
         """Print a request; rounds say the same, so what was printed is not printed again."""
         self._calls += 1
         who = [

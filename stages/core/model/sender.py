@@ -152,7 +152,7 @@ HINTS = {
 
 
 @dataclass(frozen=True)
-class Asking:
+class CallContext:
     """What stays the same over the calls of one request.
 
     Args:
@@ -215,7 +215,7 @@ class Sender:
         messages: list[dict[str, str]],
         settings: Mapping[str, object],
         form: Mapping[str, object],
-        asking: Asking,
+        context: CallContext,
     ) -> Sent:
         """The answer to one call.
 
@@ -228,7 +228,7 @@ class Sender:
         for attempt in range(1, self._options.retries + 2):
             self.check()
             try:
-                return await self._once(messages, settings, form, asking, attempt)
+                return await self._once(messages, settings, form, context, attempt)
             except Failure as failure:
                 last = failure
             if last.of_the_request:
@@ -271,7 +271,7 @@ class Sender:
         messages: list[dict[str, str]],
         settings: Mapping[str, object],
         form: Mapping[str, object],
-        asking: Asking,
+        context: CallContext,
         attempt: int,
     ) -> Sent:
         """One attempt; the time limit is counted from its sending."""
@@ -279,12 +279,12 @@ class Sender:
         start = time.monotonic()
         outcome = "cancelled"
         try:
-            async with asyncio.timeout(asking.timeout):
-                answer = await self.wire.send(messages, settings, form, asking.timeout)
+            async with asyncio.timeout(context.timeout):
+                answer = await self.wire.send(messages, settings, form, context.timeout)
             outcome = ""
         except TimeoutError:
             outcome = "timeout"
-            what = f"no answer within {asking.timeout:g} s"
+            what = f"no answer within {context.timeout:g} s"
             self.circuit.failed(what, of_the_request=False)
             raise CallTimeout(what, place=self._options.model, hint="raise --timeout") from None
         except Failure as failure:
@@ -292,7 +292,7 @@ class Sender:
             raise
         finally:
             if outcome:
-                self.note(asking, attempt, outcome, time.monotonic() - start)
+                self.note(context, attempt, outcome, time.monotonic() - start)
         self.circuit.passed()
         self._usage.spent_in += answer.tokens_in
         self._usage.spent_out += answer.tokens_out
@@ -300,8 +300,8 @@ class Sender:
         return Sent(answer, attempt, time.monotonic() - start)
 
     def note(
-        self, asking: Asking, attempt: int, outcome: str, seconds: float, **more: object
+        self, context: CallContext, attempt: int, outcome: str, seconds: float, **more: object
     ) -> None:
         """Add a line to the log."""
-        facts = {"sample": asking.sample, "attempt": attempt, "outcome": outcome}
-        self._log.write(asking.caller, asking.key, **facts, seconds=round(seconds, 3), **more)
+        facts = {"sample": context.sample, "attempt": attempt, "outcome": outcome}
+        self._log.write(context.caller, context.key, **facts, seconds=round(seconds, 3), **more)

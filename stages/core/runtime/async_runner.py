@@ -14,7 +14,7 @@ from stages.core.errors import NotCached, Unreachable
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput
 from stages.core.model import from_options
 from stages.core.params import Options
-from stages.core.runtime.runner import RunPlan, call, failed, finish, passed, prepared, totals
+from stages.core.runtime.runner import RunPlan, call, failed, finish, passed, prepare, totals
 
 LINES_READ_AHEAD = 64
 
@@ -67,7 +67,7 @@ class AsyncRunner:
     async def _one(self, asked: TaskInput) -> bytes:
         plan = self.plan
         try:
-            ready = prepared(plan, asked)
+            ready = prepare(plan, asked)
             if ready is not None:
                 return ready
             task_id = asked.task["task_id"]

@@ -65,7 +65,7 @@ class RunPlan:
     counts: tuple[int, ...] = ()
 
 
-def chosen(plan: RunPlan, asked: TaskInput) -> bool:
+def is_selected(plan: RunPlan, asked: TaskInput) -> bool:
     """Whether the stage works on this task, or passes it through as it is."""
     task = asked.task
     plan.tasks += 1
@@ -99,13 +99,13 @@ def refuse(plan: RunPlan, asked: TaskInput, message: str) -> bytes:
     return dump({**record, "error": {"stage": plan.stage.name, "message": message}})
 
 
-def prepared(plan: RunPlan, asked: TaskInput) -> bytes | None:
+def prepare(plan: RunPlan, asked: TaskInput) -> bytes | None:
     """The line to write where the stage need not run; None where it has to.
 
     Raises:
         SectionError: A section that the stage needs is missing or stale.
     """
-    if not chosen(plan, asked):
+    if not is_selected(plan, asked):
         return asked.line.raw + b"\n"
     if asked.shelf.damaged:
         raise DataError(
@@ -297,7 +297,7 @@ def run_now(plan: RunPlan, items: Iterator[Item], out: Output) -> None:
 
 def _one_now(plan: RunPlan, asked: TaskInput) -> bytes:
     try:
-        ready = prepared(plan, asked)
+        ready = prepare(plan, asked)
         if ready is not None:
             return ready
         return finish(plan, asked, at_once(call(plan, asked, None)), None)

@@ -203,7 +203,7 @@ def _key(table: Table, column: Column) -> str:
     return ", ".join([*primary, *foreign]) or column.get("key", "")
 
 
-def asked(tree: exp.Expr, names: TableNames) -> tuple[str, Table | exp.Expr | None]:
+def schema_request(tree: exp.Expr, names: TableNames) -> tuple[str, Table | exp.Expr | None]:
     """What a statement about the schema is about.
 
     Returns:
@@ -428,7 +428,7 @@ class Database:
         if url:
             return self._answer_there(url, sql, dialect, rows)
         tree, notes = gate.read(sql, self.names, self.limits, dialect)
-        kind, about = asked(tree, self.names)
+        kind, about = schema_request(tree, self.names)
         if kind == "tables":
             return _first(tables(self.names), rows)
         if kind == "columns" and isinstance(about, dict):
@@ -456,7 +456,7 @@ class Database:
 
         own = dialect_of(url)
         tree, notes = server_gate.read(sql, self.names, self.limits, own, dialect)
-        kind, about = asked(tree, self.names)
+        kind, about = schema_request(tree, self.names)
         if kind == "tables":
             return _first(tables(self.names), rows)
         if kind == "columns" and isinstance(about, dict):

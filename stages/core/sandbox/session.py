@@ -107,7 +107,7 @@ class Data:
         """As `core.sandbox.Database.query`: all rows, and nothing is kept."""
         return self._pool.query(sql, dialect=dialect, rows=rows)
 
-    def tried(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:
+    def run_query(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:
         """What comes of a statement; an error of the statement is an outcome too.
 
         Args:
@@ -137,15 +137,15 @@ class Data:
         return made
 
     async def ask(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:
-        """`tried`, on a thread, so that nothing else waits for it.
+        """`run_query`, on a thread, so that nothing else waits for it.
 
         Raises:
-            SqlUnavailable: As `tried`.
+            SqlUnavailable: As `run_query`.
         """
         import asyncio
 
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self.tried, sql, touches)
+        return await loop.run_in_executor(self._threads, self.run_query, sql, touches)
 
     def each(self, work: Callable[[Table], Made], tables: Sequence[Table]) -> list[Made]:
         """``work`` on every table, side by side; results in the order of the tables."""
@@ -268,7 +268,7 @@ class Data:
         """A statement that was read; one about the schema stays as it came."""
         from stages.core.sandbox import database
 
-        kind, about = database.asked(tree, self._gate.names)
+        kind, about = database.schema_request(tree, self._gate.names)
         if kind == "tables":
             return sql, self.tables
         if isinstance(about, dict):  # DESCRIBE or SUMMARIZE of one table

@@ -388,11 +388,11 @@ YEAR_END = 1231
 
 
 @lru_cache(maxsize=16)
-def asked(text: str) -> tuple[Span, ...]:
+def target_spans(text: str) -> tuple[Span, ...]:
     """All spans whose data a text asks for: those it speaks of, in any year where it says none,
     and those it compares them with (``the year before``, 同比).
 
-    >>> asked("2020年销售额同比增长多少"), asked("sales in March")
+    >>> target_spans("2020年销售额同比增长多少"), target_spans("sales in March")
     (((20200101, 20201231), (20190101, 20191231)), ((301, 331),))
     """
     found = tuple(dict.fromkeys(span for _, _, span in places(text)))

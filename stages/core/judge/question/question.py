@@ -107,7 +107,7 @@ class ParsedQuestion:
             separators → as written.
         form: What the question's form asks for.
         times: Spans of time it speaks of; ``sought``: those whose data it needs, in any year where
-            it says none (`dates.asked`).
+            it says none (`dates.target_spans`).
         numbers: Whole numbers as written, without leading zeros.
         named: Runs of capitalised words inside sentences: people, places, titles; none where the
             form is not to count. ``runs``: the same in any case, as values to look up.
@@ -152,7 +152,7 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> ParsedQuestion:
         identifiers=_identifiers(whole),
         form=patterns.kinds(question) if "form" not in without else frozenset(),
         times=dates.spans(f"{question}\n{hint}"),
-        sought=dates.asked(f"{question}\n{hint}"),
+        sought=dates.target_spans(f"{question}\n{hint}"),
         numbers=frozenset(n.lstrip("0") for n in re.findall(r"\d+", question)),
         named=runs if "form" not in without else (),
         runs=runs,

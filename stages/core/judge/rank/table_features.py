@@ -48,7 +48,7 @@ def table_features(match: Match) -> dict[str, Floats]:
     made |= _columns(match)
     made |= _shape(match)
     made |= _group(match)
-    made |= _asked(match)
+    made |= _question_features(match)
     made |= _parts(match)
     compared = np.stack([made[name] for name in COMPARED])
     for name, shares, ranks in zip(
@@ -188,7 +188,7 @@ def _group(match: Match) -> dict[str, Floats]:
     }
 
 
-def _asked(match: Match) -> dict[str, Floats]:
+def _question_features(match: Match) -> dict[str, Floats]:
     """The question's form beside what kinds of column the table has."""
     asked, n = match.question, len(match.candidates)
     named = np.maximum(match.table["tname"], match.table["cname"]).max(axis=1, initial=0.0)

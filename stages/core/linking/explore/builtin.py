@@ -25,7 +25,7 @@ from stages.core.linking.explore.profile import (
     sought,
     unreadable,
 )
-from stages.core.linking.judgment import Standing, judgment_for
+from stages.core.linking.judgment import JudgeRanks, judgment_for
 from stages.core.records import JudgedColumn, Table, TableJudgment, Task
 from stages.core.text import cell, quoted, visible
 
@@ -200,7 +200,7 @@ class Observer:
         return made
 
     @cached_property
-    def _judge(self) -> Standing:
+    def _judge(self) -> JudgeRanks:
         return judgment_for(self._task, self._tables)
 
     @cached_property

@@ -111,15 +111,15 @@ def _read(data: Data, table: Table, kept: Sequence[str], values: Sequence[str]) 
     Raises:
         SqlUnavailable: It cannot be reached.
     """
-    probed = data.tried(probe(table), [table])
+    probed = data.run_query(probe(table), [table])
     if probed.error:
         return unreadable(probed.error)
-    counted = data.tried(count_statement(table), [table])
+    counted = data.run_query(count_statement(table), [table])
     tried = [counted]
     matches: dict[str, list[str]] = {}
     searched = _text_columns(table, kept)
     if searched and values:
-        found = data.tried(match_statement(table, searched, values), [table])
+        found = data.run_query(match_statement(table, searched, values), [table])
         tried.append(found)
         for name, value in found.result.rows if found.result else ():
             matches.setdefault(searched[int(str(name)[1:])], []).append(str(value))
@@ -201,7 +201,7 @@ def overlap(data: Data, edge: Edge, tables: Mapping[str, Table]) -> KeyOverlap |
     sides = [tables[edge.left], tables[edge.right]]
     if any(len(name) != 1 for name in (edge.left_columns, edge.right_columns)):
         return None
-    tried = data.tried(overlap_statement(edge, tables), sides)
+    tried = data.run_query(overlap_statement(edge, tables), sides)
     if tried.result is None or not tried.result.rows:
         return None
     keys, found = (int(cell or 0) for cell in tried.result.rows[0])
