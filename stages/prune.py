@@ -25,7 +25,7 @@ from stages.core.lang import choose
 from stages.core.lines.sections import section
 from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
 from stages.core.linking.column_refs import column_refs, grouped
-from stages.core.linking.judgment import voted
+from stages.core.linking.judgment import kept_by_judge
 from stages.core.linking.prune.ask import SAMPLES, PruneOptions, ask, prompt_hash
 from stages.core.linking.prune.builtin import (
     MAX_COLUMNS,
@@ -35,7 +35,7 @@ from stages.core.linking.prune.builtin import (
     cut,
 )
 from stages.core.linking.prune.scores import scores
-from stages.core.linking.prune.tally import PruneOutcome, merged, superset_section
+from stages.core.linking.prune.tally import PruneOutcome, merge, superset_section
 from stages.core.linking.render import sheet, table_text, whole
 from stages.core.names import names_of
 from stages.core.records import Meta, Prune, Table, Task
@@ -171,7 +171,7 @@ async def _by_model(
     outcome = everything
     if asked.votes:
         names, keys = guarded.names, guarded.keys
-        outcome = merged(guarded.judged, asked.votes, names=names, keys=keys)
+        outcome = merge(guarded.judged, asked.votes, names=names, keys=keys)
     meta = {"lang": lang, "prompt": prompt_hash(lang)}
     return Survivors(outcome, len(asked.votes), asked.notes, asked.error, meta)
 
@@ -201,7 +201,7 @@ def _builtin(task: Task, guarded: ProtectedColumns) -> Survivors:
 
     The budget may cut columns of what `vote` keeps, but not the best of a table.
     """
-    judged, whole = guarded.judged, voted(task, guarded.tables)
+    judged, whole = guarded.judged, kept_by_judge(task, guarded.tables)
     thought = scores(task, guarded.tables)
     kept = by_evidence(guarded, thought, whole)
     refused = bool(judged) and not kept

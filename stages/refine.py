@@ -109,14 +109,14 @@ class _RefineTask:
 
     def builtin(self) -> Progress:
         """The marks of exploring, narrowed where they are the judge's own."""
-        from stages.core.linking.refine.builtin import focused, marked
+        from stages.core.linking.refine.builtin import focus, mark
         from stages.core.linking.refine.refiner import Progress
 
         made = Progress()
         if self.safe:
-            marked(made.selection, self.candidates, self.lang)
+            mark(made.selection, self.candidates, self.lang)
         else:
-            focused(made.selection, self.task, self.tables, self.candidates, self.lang)
+            focus(made.selection, self.task, self.tables, self.candidates, self.lang)
         self.keys.inner(made.selection)
         return made
 
@@ -129,7 +129,7 @@ class _RefineTask:
         excerpts: Excerpts,
     ) -> Progress:
         """Both rounds; the marks beside the choice where it is empty or an earlier stage failed."""
-        from stages.core.linking.refine.builtin import marked
+        from stages.core.linking.refine.builtin import mark
         from stages.core.linking.refine.refiner import Refiner
         from stages.core.linking.refine.rounds import RefineOptions
 
@@ -140,7 +140,7 @@ class _RefineTask:
         ).run()
         empty = not made.selection.tables
         if empty or self.safe:
-            marked(made.selection, self.candidates, self.lang)
+            mark(made.selection, self.candidates, self.lang)
             made.note(self.keys.add(made.selection)[1])
         if empty and made.selection.tables:
             made.note(["the model chose nothing, so the tables marked relevant stand"])

@@ -58,7 +58,7 @@ def unwinding() -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold() -> Iterator[None]:
     """Let signals wait, where what they raise would be lost or taken for something else."""
     if sys.platform == "win32":
         yield
@@ -71,8 +71,7 @@ def held() -> Iterator[None]:
 
 
 def inherited() -> None:
-    """In a worker forked while signals are `held`: Ctrl-C is the parent's business, the others
-    just end it."""
+    """In a worker forked under `hold`: Ctrl-C is the parent's business, the others just end it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in ENDINGS:
         if signal.getsignal(number) is _unwind:

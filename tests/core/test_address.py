@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stages.core.catalog.servers.address import address, masked
+from stages.core.catalog.servers.address import address, mask
 from stages.core.errors import UsageError
 from tests.helpers.tools import run
 
@@ -15,7 +15,7 @@ RAW = ["p@ss/w:rd#1", "p/ss", "p#ss", "p?ss", "p@ss", "p ss", "@", "a@b@c", "p:/
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql", "mariadb+pymysql", "http"])
 def test_a_password_that_is_not_encoded_is_never_shown(scheme: str, password: str) -> None:
     url = f"{scheme}://me:{password}@127.0.0.1:1/db?sslpassword=hidden"
-    assert masked(url) == f"{scheme}://…@127.0.0.1:1/db"
+    assert mask(url) == f"{scheme}://…@127.0.0.1:1/db"
     for argv in (("scan", url), ("query", url, "SELECT 1"), ("scan", f" {url}")):
         told = run(*argv)
         assert told.status in (1, 2)

@@ -11,7 +11,7 @@ from stages.core.linking.column_refs import grouped
 from stages.core.linking.prune.builtin import ProtectedColumns, by_evidence, cut
 from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, PruneReply, ReplyReader
 from stages.core.linking.prune.scores import Scores
-from stages.core.linking.prune.tally import SideVote, merged
+from stages.core.linking.prune.tally import SideVote, merge
 from stages.core.linking.render import sheet, whole
 from tests.helpers.linking_tables import sessions, table
 
@@ -126,7 +126,7 @@ EVERY = {name: frozenset(columns) for name, columns in SHOWN.items()}
 
 
 def left(*votes, keys=frozenset(), tables=TABLES):
-    return merged(tables, votes, names=NAMES, keys=keys)
+    return merge(tables, votes, names=NAMES, keys=keys)
 
 
 SILENT = (PruneReply(), PruneReply())

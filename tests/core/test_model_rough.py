@@ -16,7 +16,7 @@ import pytest
 from stages.core.errors import CallFailed, DataError, Unreachable, UsageError
 from stages.core.model import Client, ModelOptions, Request
 from stages.core.model.cache import FILE, Cache
-from stages.core.model.options import model_options, scrubbed
+from stages.core.model.options import model_options, scrub
 from stages.core.model.structured import Unreadable, value, without_thoughts
 from tests.helpers.llm_server import LlmServer, Say, obliging
 from tests.helpers.model_asking import FINE, REQUEST, ask, asking
@@ -127,7 +127,7 @@ def test_keys_deep_in_the_options_are_neither_kept_nor_shown() -> None:
     }
     options = ModelOptions("openai/x", options=hidden)
     assert options.public() == {"extra_body": {"seed": 1}, "parts": [{}]}
-    assert scrubbed("no deep-secret-1, no deep-secret-2", hidden) == "no [key], no [key]"
+    assert scrub("no deep-secret-1, no deep-secret-2", hidden) == "no [key], no [key]"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.gate import gate, grammar, normal
-from stages.core.sandbox.gate.grammar import Late, limited
+from stages.core.sandbox.gate.grammar import Late, time_limit
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames
 from stages.core.sandbox.servers import gate as server_gate
@@ -145,7 +145,7 @@ def sent(sql, source, target):
     else:
         tree, notes = server_gate.read(sql, NAMES, Limits(), target, source)
         checked = server_gate.check(tree, NAMES, Limits(), notes, target)
-    return normal.written(checked.tree, target)
+    return normal.write(checked.tree, target)
 
 
 def comes_out(sql, source, target):
@@ -221,13 +221,13 @@ def test_a_statement_is_read_in_bounded_time(monkeypatch, sql, target):
 
 def test_an_alarm_rings_once_and_only_inside():
     def work():
-        with limited(0.05):
+        with time_limit(0.05):
             while True:
                 pass
 
     with pytest.raises(Late):
         work()
-    with limited(0.05):
+    with time_limit(0.05):
         pass
     end = time.monotonic() + 0.2
     while time.monotonic() < end:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stages.core.errors import SqlError, SqlRefused, UsageError
 from stages.core.sandbox.gate import gate, grammar, repair
-from stages.core.sandbox.gate.order import ordered
+from stages.core.sandbox.gate.order import with_order
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import TableNames
 from tests.helpers.sandbox_kit import DEPT, EMPLOYEES, column, database, table, write_root
@@ -160,7 +160,7 @@ ORDERS = [
 
 @pytest.mark.parametrize(("sql", "wanted"), ORDERS)
 def test_rows_that_could_come_in_another_order_are_sorted(sql, wanted):
-    assert ordered(grammar.parse(sql), 2, 11).sql("duckdb") == wanted
+    assert with_order(grammar.parse(sql), 2, 11).sql("duckdb") == wanted
 
 
 REPEATED = [

@@ -120,7 +120,7 @@ def test_limits():
 
 def order_of(sql, positions=(1, 2)):
     tree, notes = gate.read(sql, NAMES, Limits(), "postgres")
-    made = shape.shaped(
+    made = shape.shape_query(
         gate.check(tree, NAMES, Limits(), notes, "postgres"), positions, 51, "postgres"
     )
     return made.query.sql(dialect="postgres").partition(" ORDER BY ")[2], made.note

@@ -30,7 +30,7 @@ def key(schema: str, name: str) -> str:
     return f"{schema}.{name}" if schema else name
 
 
-def placed(
+def place(
     schema: str, kind: str, raw: SourceTable, *, source: Mapping[str, object] | None = None
 ) -> FoundTable:
     """A table of a schema, ready for `built`.

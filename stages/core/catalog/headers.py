@@ -14,8 +14,8 @@ from stages.core.catalog.sources.csv.table import (
     SHAPES,
     Grid,
     Row,
+    count_filled,
     distinct,
-    filled,
     has_header,
     mode,
     table,
@@ -59,7 +59,7 @@ def build(
     above = skip - named
     if grid.header and _is_upper(upper, first):
         warnings.append("two lines of headers are joined into one")
-        above, first = above - 1, joined(upper, first)
+        above, first = above - 1, join_rows(upper, first)
         grid.names = distinct([*first, *[""] * (len(grid.names) - len(first))][: len(grid.names)])
         grid.upper = True
     if above:
@@ -142,7 +142,7 @@ def _misfits(row: Row, types: Sequence[str], typed: Sequence[int], width: int) -
         for at in typed
         if at < len(row) and row[at].strip() and infer.text_type({row[at].strip()}) != "VARCHAR"
     ]
-    return len(fits) < len(typed) and (filled(row) < width or not fits)
+    return len(fits) < len(typed) and (count_filled(row) < width or not fits)
 
 
 def _is_upper(upper: Row, first: Row) -> bool:
@@ -155,10 +155,10 @@ def _is_upper(upper: Row, first: Row) -> bool:
     return len(filled) < len(cells) or len(set(filled)) < len(filled)
 
 
-def joined(upper: Row, first: Row) -> list[str]:
+def join_rows(upper: Row, first: Row) -> list[str]:
     """The names of two header lines as one; a group goes on over the gaps after it.
 
-    >>> joined(["", "2023", "", "2024"], ["region", "q1", "q2", "q1"])
+    >>> join_rows(["", "2023", "", "2024"], ["region", "q1", "q2", "q1"])
     ['region', '2023 q1', '2023 q2', '2024 q1']
     """
     group, names = "", []
@@ -222,4 +222,4 @@ def _odd_first(rows: Sequence[Row]) -> str:
 
 def _is_title(row: Row, width: int) -> bool:
     """Whether a record has one cell only; a blank one beside it counts in wide tables."""
-    return len(row) == 1 or (width > 2 and filled(row) <= 1)
+    return len(row) == 1 or (width > 2 and count_filled(row) <= 1)

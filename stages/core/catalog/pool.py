@@ -58,7 +58,7 @@ def _forked(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterat
             mp_context=multiprocessing.get_context("fork"),
             initializer=signals.inherited,
         ) as pool:
-            with signals.held():  # they start here, and the hooks of a fork lose what is raised
+            with signals.hold():  # they start here, and the hooks of a fork lose what is raised
                 results = pool.map(function, tasks, chunksize=CHUNK)
             for result in results:
                 done += 1

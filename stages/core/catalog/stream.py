@@ -15,7 +15,7 @@ from stages.core.catalog import scan_files, scan_root
 from stages.core.catalog.build import ScanResult
 from stages.core.catalog.discover import NO_TARGETS
 from stages.core.catalog.schema_only.files import SchemaFolder, is_ddl
-from stages.core.catalog.servers.address import is_server, masked
+from stages.core.catalog.servers.address import is_server, mask
 from stages.core.catalog.source_table import ScanOptions
 from stages.core.catalog.tasks import task_from, without_question
 from stages.core.errors import DataError, LineError, UsageError, WinnowError
@@ -52,7 +52,7 @@ def of_place(place: str, result: ScanResult) -> DataError:
     if is_server(place):
         return DataError(
             "no table",
-            place=masked(place),
+            place=mask(place),
             hint="check --schemas, --include and --exclude, and what the role may read",
         )
     left = len(result.catalog.get("skipped", ()))
@@ -350,7 +350,7 @@ def _rooted(
     result = scans[root]
     task = {key: value for key, value in line.record.items() if key != "error"}
     if is_server(root):
-        task["root"] = root = masked(root)
+        task["root"] = root = mask(root)
     if isinstance(result, WinnowError):
         tried = "" if is_server(root) else os.path.abspath(root)
         place = root if tried in ("", root) else f"{root} ({tried})"

@@ -14,7 +14,7 @@ import orjson
 
 from stages.core.errors import LineError
 from stages.core.jsontypes import JsonMapping, JsonObject
-from stages.core.signals import held
+from stages.core.signals import hold
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -100,7 +100,7 @@ def lenient(document: JsonMapping) -> JsonObject:
 @cache
 def _validator(name: str, strict: bool) -> jsonschema_rs.Draft202012Validator:
     document = load(name) if strict else lenient(load(name))
-    with held():  # the library takes an interrupt for a fault of its own
+    with hold():  # the library takes an interrupt for a fault of its own
         import jsonschema_rs
 
         return jsonschema_rs.Draft202012Validator(

@@ -48,7 +48,7 @@ def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
     )
 
 
-def voted(task: Task, tables: Sequence[Table]) -> frozenset[str]:
+def kept_by_judge(task: Task, tables: Sequence[Table]) -> frozenset[str]:
     """The tables that the judge keeps as `vote` asks it, or that the ``link`` section keeps."""
     link = section(task, "link")
     if link is not None:

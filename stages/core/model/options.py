@@ -28,11 +28,11 @@ SHORTEST_KEY = 8
 KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|hf|AIza)[-_][\w*-]{8,}|\bBearer\s+\S+")
 
 
-def scrubbed(text: str, options: Mapping[str, object]) -> str:
+def scrub(text: str, options: Mapping[str, object]) -> str:
     """One short line without keys: those in the environment, in the options, and what looks like
     one.
 
-    >>> scrubbed("Incorrect API key: sk-abc123def456ghi", {})
+    >>> scrub("Incorrect API key: sk-abc123def456ghi", {})
     'Incorrect API key: [key]'
     """
     for key in sorted(_keys(options), key=len, reverse=True):

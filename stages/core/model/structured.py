@@ -293,7 +293,7 @@ def _calls(value: object) -> list[object]:
 
 def _joined(parts: Sequence[Sequence[object]], shape: Shape) -> list[object]:
     """The one answer of which these are the parts; all of them where they contradict each other."""
-    whole = merged([part[0] for part in parts], shape.schema)
+    whole = merge([part[0] for part in parts], shape.schema)
     return [whole] if whole is not None else [part[0] for part in parts]
 
 
@@ -327,7 +327,7 @@ def together(texts: Sequence[str], problem: Callable[[object], str], shape: Shap
             if (item := _item(text, shape)) is None:
                 raise unreadable from None
             parts.append(shape.of_items([item]))
-    whole = merged(parts, shape.schema)
+    whole = merge(parts, shape.schema)
     if whole is None or problem(whole):
         raise Unreadable("the reply holds several answers that differ; give one")
     return whole
@@ -485,10 +485,10 @@ Known = Callable[[str], bool]
 """Whether a name is one that the model was shown."""
 
 
-def decoded(value: object) -> object:
+def decode(value: object) -> object:
     """The JSON value that a text holds; any other value as it is.
 
-    >>> decoded('"{\\\\"a\\\\": 1}"'), decoded("[a")
+    >>> decode('"{\\\\"a\\\\": 1}"'), decode("[a")
     ({'a': 1}, '[a')
     """
     while isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
@@ -511,12 +511,12 @@ def called(value: JsonValue) -> JsonValue:
         value = value["function"]
     if not isinstance(value.get("name"), str):
         return None
-    return next((decoded(value[key]) for key in ARGUMENTS if value.get(key)), None)
+    return next((decode(value[key]) for key in ARGUMENTS if value.get(key)), None)
 
 
 def levels(value: object) -> Iterator[list[JsonValue]]:
     """The value, then what stands in it, level by level: an answer may be wrapped."""
-    level, seen = [decoded(value)], 0
+    level, seen = [decode(value)], 0
     for _ in range(DEEPEST):
         yield level
         inner: list[JsonValue] = []
@@ -524,7 +524,7 @@ def levels(value: object) -> Iterator[list[JsonValue]]:
             parts = (
                 one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ()
             )
-            inner += [part for part in map(decoded, parts) if isinstance(part, Mapping | list)]
+            inner += [part for part in map(decode, parts) if isinstance(part, Mapping | list)]
         seen += len(inner)
         if not inner or seen > MOST:
             return
@@ -564,7 +564,7 @@ class Shape:
     def _fit(self, value: object, schema: Schema) -> object:
         kind = schema.get("type")
         if kind in ("object", "array"):
-            value = decoded(value)
+            value = decode(value)
             return self._object(value, schema) if kind == "object" else self._array(value, schema)
         if kind == "boolean":
             return TRUTH.get(value.strip().casefold(), value) if isinstance(value, str) else value
@@ -636,7 +636,7 @@ class Shape:
             return [value]
         made = []
         for name, said in value.items():
-            said = decoded(said)
+            said = decode(said)
             own = dict(said) if isinstance(said, Mapping) else self._alone(said, known, naming[0])
             made.append(self._fit({**own, naming[0]: name}, entry))
         return made
@@ -682,13 +682,13 @@ def _renamed(value: Mapping[str, object], known: Schema) -> dict[str, object]:
     return {key: found[key] for key in known if key in found}
 
 
-def merged(parts: Sequence[JsonValue], schema: Schema) -> JsonValue:
+def merge(parts: Sequence[JsonValue], schema: Schema) -> JsonValue:
     """One reply of several that are its parts; None where they contradict each other.
 
     Lists are put one after the other, what is repeated stands where it stood last; of texts
     the last that says something counts.
 
-    >>> merged([{"a": [1]}, {"a": [1, 2]}], {})
+    >>> merge([{"a": [1]}, {"a": [1, 2]}], {})
     {'a': [1, 2]}
     """
     first, *rest = parts

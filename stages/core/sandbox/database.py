@@ -219,7 +219,7 @@ def schema_request(tree: exp.Expr, names: TableNames) -> tuple[str, Table | exp.
         kind = "columns" if isinstance(tree, exp.Describe) else "summary"
         inner = tree.this
         if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
-            return kind, named([part.name for part in inner.parts], names)
+            return kind, find_table([part.name for part in inner.parts], names)
         return kind, inner
     return "", None
 
@@ -231,7 +231,7 @@ def _show(tree: exp.Show, names: TableNames) -> tuple[str, Table | None]:
     raise SqlRefused(f"SHOW {what} refused", hint="SHOW TABLES, or DESCRIBE a table")
 
 
-def named(parts: Sequence[str], names: TableNames) -> Table:
+def find_table(parts: Sequence[str], names: TableNames) -> Table:
     """The table of this name.
 
     Raises:
@@ -373,7 +373,7 @@ class Database:
             SqlError: The rows cannot be read.
         """
 
-        table = named([name.strip()], self.names)
+        table = find_table([name.strip()], self.names)
         columns = table_columns(table)
         if not self.has_data(table):
             return columns, None

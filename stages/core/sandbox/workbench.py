@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.core.errors import WinnowError
 from stages.core.records import Table
-from stages.core.sandbox.engine.child import selected
+from stages.core.sandbox.engine.child import select_columns
 from stages.core.sandbox.engine.store import TARGET, Store, table_folder
 from stages.core.sandbox.formats import plain
 from stages.core.sandbox.limits import Limits
@@ -59,7 +59,7 @@ class Bench:
         checked = gate.check(tree, self.names, self.limits, notes)
         for note in checked.notes:
             _say(note)
-        return self.con.sql(normal.written(checked.tree, "duckdb"))
+        return self.con.sql(normal.write(checked.tree, "duckdb"))
 
 
 def open_bench(catalog: Path, root: Path) -> Bench:
@@ -96,7 +96,7 @@ def _attach(
 ) -> None:
     path = str(store.file(table)).replace("'", "''")
     con.execute(f"ATTACH '{path}' AS {handle} (READ_ONLY)")
-    columns = selected(len(table["columns"]), hidden(table))
+    columns = select_columns(len(table["columns"]), hidden(table))
     own = (table["name"], *table.get("aliases", []))
     for name in (*own, *(f"{FRAME}{name}" for name in own)):
         if names.exact(name) is table:

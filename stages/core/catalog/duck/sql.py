@@ -76,7 +76,7 @@ def cast_or_null(name: str, kind: str) -> str:
     return quote(name) if kind == "VARCHAR" else f"CAST({quote(name)} AS {kind})"
 
 
-def transformed(expression: str, kind: str) -> str:
+def transform(expression: str, kind: str) -> str:
     """Expression for a JSON value read as a nested type; fields that are missing are null."""
     import json
 
@@ -164,7 +164,7 @@ def create(
         if _UNFIT not in str(error):
             raise
         given = [item for item in columns if item[0] not in made]
-        wider = dict(widened(con, relation, given, style))
+        wider = dict(widen(con, relation, given, style))
         chosen = ", ".join(
             f"{made.get(name) or cast_or_null(name, wider[name])} AS {quote(name)}"
             for name, _ in columns
@@ -213,7 +213,7 @@ def _all_fit(name: str, kind: str, style: Style) -> str:
     return f"coalesce(bool_and(CASE WHEN {column} IS NULL THEN true ELSE {fits} END), true)"
 
 
-def widened(
+def widen(
     con: duckdb.DuckDBPyConnection,
     relation: str,
     columns: list[tuple[str, str]],

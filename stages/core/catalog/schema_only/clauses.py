@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from stages.core.catalog.schema_only.statements import (
     Token,
     angle_end,
-    dotted,
     first_names,
     group,
     parts,
+    read_dotted,
     spelling,
     tokens,
 )
@@ -103,7 +103,7 @@ class ColumnPart:
 
 def reference_of(part: list[Token], at: int) -> tuple[tuple[str, ...], list[str]]:
     """The table and the columns that ``REFERENCES`` at ``at`` names."""
-    path, at = dotted(part, at + 1)
+    path, at = read_dotted(part, at + 1)
     opens = at < len(part) and part[at].text == "("
     return path, first_names(group(part, at)[0]) if opens else []
 
@@ -239,7 +239,7 @@ def create(text: str) -> Clauses | None:
     at += 1
     if [t.upper for t in all_[at : at + 3]] == ["IF", "NOT", "EXISTS"]:
         at += 3
-    path, at = dotted(all_, at)
+    path, at = read_dotted(all_, at)
     if not path or not path[-1]:
         return None
     made = Clauses(path, view=view)
@@ -270,14 +270,14 @@ def alter(text: str) -> Clauses | None:
     at = next((i for i, t in enumerate(all_) if t.upper == "TABLE"), len(all_)) + 1
     while at < len(all_) and all_[at].upper in ("IF", "EXISTS", "ONLY", "NOT"):
         at += 1
-    path, at = dotted(all_, at)
+    path, at = read_dotted(all_, at)
     if not path:
         return None
     made = Clauses(path)
     for action in parts(all_[at:]):
         words = [t.upper for t in action]
         if words[:1] == ["INHERIT"]:
-            made.parents.append(dotted(action, 1)[0])
+            made.parents.append(read_dotted(action, 1)[0])
         if "ADD" not in words[:4]:
             continue
         action = action[words.index("ADD") + 1 :]
@@ -323,7 +323,7 @@ def _part(made: Clauses, part: list[Token]) -> None:
     if words[0] in ("PRIMARY", "FOREIGN", "UNIQUE") and _constraint(made, part, words):
         return
     if words[0] == "LIKE" and len(part) > 1:
-        made.copies.append(dotted(part, 1)[0])
+        made.copies.append(read_dotted(part, 1)[0])
     elif named or follows in _PASSED.get(words[0], ()) or _is_index(part):
         return
     elif part[0].kind == "mark":
@@ -380,11 +380,11 @@ def _tail(made: Clauses, tail: list[Token], *, clickhouse: bool) -> None:
             inner = group(tail, i + 2)[0]
             made.partition_columns = [column(p) for p in parts(inner) if type_end(p) > 1]
         elif word == "INHERITS" and pair[1] == "(":
-            made.parents += [dotted(p, 0)[0] for p in parts(group(tail, i + 1)[0])]
+            made.parents += [read_dotted(p, 0)[0] for p in parts(group(tail, i + 1)[0])]
         elif pair == ("PARTITION", "OF"):
-            made.copies.append(dotted(tail, i + 2)[0])
+            made.copies.append(read_dotted(tail, i + 2)[0])
         elif word in ("LIKE", "CLONE") and i < 2 and not made.columns:
-            made.copies.append(dotted(tail, i + 1)[0])
+            made.copies.append(read_dotted(tail, i + 1)[0])
         elif pair == ("PRIMARY", "KEY") and not clickhouse and words[i + 2 : i + 3] == ["("]:
             made.primary_key = made.primary_key or first_names(group(tail, i + 2)[0])
         elif word == "COMMENT":

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from stages.core.catalog.build import ScanResult, built, key, placed, with_id
+from stages.core.catalog.build import ScanResult, built, key, place, with_id
 from stages.core.catalog.bytes.encoding import detect
 from stages.core.catalog.schema_only import clauses as schema_only_clauses
 from stages.core.catalog.schema_only.clauses import Clauses, ColumnPart
@@ -514,7 +514,7 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
             raise DataError(
                 f"more than {LARGEST >> 20} MB of SQL", place=str(path), hint="dump the schema only"
             )
-        text, warning = decoded(path.read_bytes(), options.encoding)
+        text, warning = decode(path.read_bytes(), options.encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {os_words(error)}", place=str(path)) from None
     script = read(text, options.dialect)
@@ -523,7 +523,7 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
         raise DataError(
             f"makes no table{reason}", place=str(path), hint="name a file with CREATE TABLE"
         )
-    found = [placed(schema, "ddl", raw) for schema, raw in script.tables.values()]
+    found = [place(schema, "ddl", raw) for schema, raw in script.tables.values()]
     tables = built(found, options)
     catalog: Catalog = {"kind": "catalog", "v": 1, "id": "", "name": path.name.split(".", 1)[0]}
     catalog["dialect"] = options.dialect or max(
@@ -539,7 +539,7 @@ def catalog_of(path: Path, options: ScanOptions) -> ScanResult:
     return ScanResult(with_id(catalog, tables), tables)
 
 
-def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
+def decode(data: bytes, encoding: str | None = None) -> tuple[str, str]:
     """The text of a dump, and a warning where its encoding is a guess.
 
     Only the statements about tables tell the encoding: the rows of a dump hold the bytes of

@@ -94,7 +94,7 @@ def parts(inner: Tokens) -> Iterator[list[Token]]:
         yield part
 
 
-def dotted(all_: Tokens, at: int) -> tuple[tuple[str, ...], int]:
+def read_dotted(all_: Tokens, at: int) -> tuple[tuple[str, ...], int]:
     """A dotted name at ``at``, and where it ends; ``a..b`` leaves out the schema."""
     path: list[str] = []
     while at < len(all_) and all_[at].kind != "mark":

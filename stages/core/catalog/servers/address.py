@@ -35,10 +35,10 @@ def is_server(place: str) -> bool:
     return _URL.match(place) is not None
 
 
-def masked(place: str) -> str:
+def mask(place: str) -> str:
     """A URL that may not even be one, without what could be a password.
 
-    >>> masked("mysql://me:p@ss/w:rd#1@host/db?x=1"), masked("mysql://host/db")
+    >>> mask("mysql://me:p@ss/w:rd#1@host/db?x=1"), mask("mysql://host/db")
     ('mysql://…@host/db', 'mysql://host/db')
     """
     scheme, mark, rest = place.strip().partition("://")
@@ -97,7 +97,7 @@ def address(place: str) -> Address:
     if scheme not in BY_SCHEME:
         raise UsageError(
             f"no server of kind {scheme or '?'}",
-            place=masked(place),
+            place=mask(place),
             hint=" or ".join(f"{each.schemes[0]}://" for each in SERVERS),
         )
     userinfo = place[found.end() :].rpartition("@")[0] if found else ""
@@ -105,7 +105,7 @@ def address(place: str) -> Address:
         raise UsageError(
             "not a URL that can be read: its password or another part before the last @ holds "
             "one of @ / ? #",
-            place=masked(place),
+            place=mask(place),
             hint=ENCODING,
         )
     from sqlalchemy.engine import make_url
@@ -118,7 +118,7 @@ def address(place: str) -> Address:
     except (ArgumentError, ValueError):
         raise UsageError(
             "not a URL that can be read",
-            place=masked(place),
+            place=mask(place),
             hint=f"write {kind}://user@host:port/database; %40 for @ and %2F for / in a name",
         ) from None
     if dialect.port and url.host and not url.port:

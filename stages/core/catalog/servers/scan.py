@@ -6,7 +6,7 @@ from contextlib import closing
 from importlib import import_module
 from typing import cast
 
-from stages.core.catalog.build import ScanResult, built, key, placed, with_id
+from stages.core.catalog.build import ScanResult, built, key, place, with_id
 from stages.core.catalog.bytes.cells import spread
 from stages.core.catalog.servers.address import Address, address, connect
 from stages.core.catalog.servers.inventory import (
@@ -126,7 +126,7 @@ def _result(where: Address, found: Inventory, options: ScanOptions) -> ScanResul
         if seen.raw.view:
             source |= {"view": True}
         source |= {"reader": {"schema": seen.schema, "name": seen.raw.name}}
-        items.append(placed(seen.schema, where.kind, seen.raw, source=source))
+        items.append(place(seen.schema, where.kind, seen.raw, source=source))
     tables = built(items, options)
     for table in tables:
         for column in table["columns"]:

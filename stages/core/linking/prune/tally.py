@@ -181,7 +181,7 @@ class _Tally:
     favour: Counter[ColumnRef] = field(default_factory=Counter)
 
 
-def merged(
+def merge(
     tables: Sequence[Table],
     votes: Iterable[SideVote],
     *,

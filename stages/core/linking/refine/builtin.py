@@ -33,7 +33,7 @@ _MARKED: Mapping[Lang, str] = {
 }
 
 
-def marked(selection: Selection, candidates: Sequence[Candidate], lang: Lang) -> None:
+def mark(selection: Selection, candidates: Sequence[Candidate], lang: Lang) -> None:
     """Choose all that exploring marked relevant."""
     for item in candidates:
         if item.relevant:
@@ -41,7 +41,7 @@ def marked(selection: Selection, candidates: Sequence[Candidate], lang: Lang) ->
             selection.add_all((item.name, name, _pick(item, name, lang)) for name in item.wanted)
 
 
-def focused(
+def focus(
     selection: Selection,
     task: Task,
     tables: Sequence[Table],
@@ -51,7 +51,7 @@ def focused(
     """Choose what exploring marked relevant and the judge keeps; all that is marked where the
     marks are a model's, or the judge keeps none of it."""
     if explored_by(task) != "builtin":
-        marked(selection, candidates, lang)
+        mark(selection, candidates, lang)
         return
     from stages.core.judge import judge
 
@@ -59,7 +59,7 @@ def focused(
     kept = _kept(task, found)
     chosen = [item for item in candidates if item.relevant and item.name in kept]
     if not chosen:
-        marked(selection, candidates, lang)
+        mark(selection, candidates, lang)
     for item in chosen:
         selection.add_table(item.name)
         columns = _columns(item, kept[item.name])

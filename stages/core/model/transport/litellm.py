@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stages.core.jsontypes import JsonObject, JsonValue
-from stages.core.model.options import ModelOptions, scrubbed
+from stages.core.model.options import ModelOptions, scrub
 from stages.core.model.request import Failure, Mode, ModelAnswer, plain_url, said
 from stages.core.model.sender import PASSING, retry_after
 from stages.core.model.structured import ALL
@@ -168,7 +168,7 @@ class Litellm:
         if unconnected := any(type(cause).__name__ in NOBODY for cause in behind):
             what = f"cannot connect to {plain_url(self._options.base_url) or 'the provider'}"
         return Failure(
-            scrubbed(what if status is None else f"HTTP {status}: {what}", self._options.options),
+            scrub(what if status is None else f"HTTP {status}: {what}", self._options.options),
             status=status,
             passing=dropped or status in PASSING,
             wait=retry_after(_headers(error)),

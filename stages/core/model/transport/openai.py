@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from stages.core.jsontypes import JsonMapping
-from stages.core.model.options import ModelOptions, scrubbed
+from stages.core.model.options import ModelOptions, scrub
 from stages.core.model.request import Failure, Mode, ModelAnswer, said
 from stages.core.model.sender import PASSING, retry_after
 from stages.core.model.structured import ALL
@@ -138,7 +138,7 @@ class Direct:
         what: str,
         **facts: Any,  # Any: the keywords of `Failure`
     ) -> Failure:
-        return Failure(scrubbed(what, self._options.options), **facts)
+        return Failure(scrub(what, self._options.options), **facts)
 
     async def close(self) -> None:
         """Close the session."""

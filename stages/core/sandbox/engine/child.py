@@ -346,7 +346,7 @@ def connect(
         held = con.execute(f"SELECT * FROM f{number}.main.data LIMIT 0").description
         con.execute(
             f"CREATE VIEW main.{_identifier(name)} AS "
-            f"SELECT {selected(len(held), hidden)} FROM f{number}.main.data"
+            f"SELECT {select_columns(len(held), hidden)} FROM f{number}.main.data"
         )
     con.execute("SELECT json_serialize_sql('SELECT 1'), strftime(now(), '%Y')").fetchall()
     for setting, value in LOCKS:
@@ -354,7 +354,7 @@ def connect(
     return con
 
 
-def selected(number: int, hidden: Sequence[str]) -> str:
+def select_columns(number: int, hidden: Sequence[str]) -> str:
     """What a view of a table selects, so that hidden columns are not there at all.
 
     A view has a column at least: of a table that is hidden whole, its rows can be counted.

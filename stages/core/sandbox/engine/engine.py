@@ -16,8 +16,8 @@ from stages.core.records import Table
 from stages.core.sandbox.engine.store import Store
 from stages.core.sandbox.engine.worker import Worker
 from stages.core.sandbox.gate import grammar
-from stages.core.sandbox.gate.normal import written
-from stages.core.sandbox.gate.order import ordered
+from stages.core.sandbox.gate.normal import write
+from stages.core.sandbox.gate.order import with_order
 from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.names import hidden
 
@@ -67,7 +67,7 @@ class DuckEngine:
         Raises:
             SqlError: As `run`.
         """
-        return self._ready(checked).describe(written(checked.tree, "duckdb"))
+        return self._ready(checked).describe(write(checked.tree, "duckdb"))
 
     def run(self, checked: CheckedQuery, rows: int) -> Answer:
         """The first rows; planning and running share the time limit.
@@ -79,11 +79,11 @@ class DuckEngine:
         """
         worker = self._ready(checked)
         start = time.monotonic()
-        sql = written(checked.tree, "duckdb")
+        sql = write(checked.tree, "duckdb")
         columns, types = worker.describe(sql)
-        query = ordered(checked.tree, len(columns), rows + 1)
+        query = with_order(checked.tree, len(columns), rows + 1)
         left = max(self.limits.seconds - (time.monotonic() - start), 0.1)
-        found, more, cut = worker.run(written(query, "duckdb"), types, rows, left)
+        found, more, cut = worker.run(write(query, "duckdb"), types, rows, left)
         cells = tuple(tuple(_cells(row, types)) for row in found)
         sampled = (self.store.sampled.get(table["name"], "") for table in checked.tables)
         notes = (*checked.notes, *filter(None, sampled), *([ANSWER_CUT] if cut else []))

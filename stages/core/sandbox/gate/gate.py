@@ -124,7 +124,7 @@ def check(tree: exp.Expr, names: TableNames, limits: Limits, notes: list[str]) -
     """
     with grammar.faults("not a query that can be checked"):
         checked = _check(tree, names, limits, notes)
-        normal.written(checked.tree, "duckdb")
+        normal.write(checked.tree, "duckdb")
         return checked
 
 
@@ -217,7 +217,7 @@ def _refuse_functions(query: exp.Query) -> None:
     allowed = grammar.functions()
     for node in query.find_all(exp.Func):
         in_from = isinstance(node.parent, exp.Table)
-        words = called(node)
+        words = names_of_call(node)
         listed = allowed.table if in_from and isinstance(node, exp.Anonymous) else allowed.scalar
         if any(name in listed for name in words):
             continue
@@ -241,7 +241,7 @@ def refusal(node: exp.Func, dialect: str, known: Iterable[str], close: int) -> S
     """
     with grammar.faults("a function refused"):
         word = node.sql(dialect=dialect).partition("(")[0].lower()
-    names = called(node)
+    names = names_of_call(node)
     name = word if word in names or (word.isidentifier() and len(names) > 1) else names[0]
     near = nearest(name, set(known) - {name}, close=close)
     hint = f"did you mean {near}?" if near else FUNCTIONS_ONLY
@@ -249,7 +249,7 @@ def refusal(node: exp.Func, dialect: str, known: Iterable[str], close: int) -> S
     return SqlRefused(f"function {shown(name)} refused", hint=hint)
 
 
-def called(node: exp.Func) -> list[str]:
+def names_of_call(node: exp.Func) -> list[str]:
     """The names a function node may stand for, in lower case."""
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return [node.name.lower()]

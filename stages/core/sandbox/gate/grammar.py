@@ -38,7 +38,7 @@ class Late(BaseException):
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise `Late` in the block when its time is over; within another such block, nothing.
 
     Args:
@@ -159,7 +159,7 @@ def faults(what: str) -> Iterator[None]:
         SqlLimit: The statement is nested too deeply, or is not read in time.
     """
     try:
-        with limited(SECONDS):
+        with time_limit(SECONDS):
             yield
     except SqlError:
         raise

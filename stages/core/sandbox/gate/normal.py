@@ -5,7 +5,7 @@ types, which a statement may give as strings or as quoted names. A parser that l
 tree sees a string there, and the engine reads code. So a tree is judged only in the form that
 its own text gives back (`normal_form`), no string of the statement may come out of it as bare
 words that SQL does not have (`core.sandbox.gate.vocabulary`), and every text that leaves is read
-again and has to be the very tree that was judged (`written`).
+again and has to be the very tree that was judged (`write`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def normal_form(tree: exp.Expr, sql: str, source: str, target: str) -> exp.Expr:
     raise SqlRefused("the statement reads differently each time it is written", hint=OTHERWISE)
 
 
-def written(tree: exp.Expr, dialect: str) -> str:
+def write(tree: exp.Expr, dialect: str) -> str:
     """The text of a judged tree, for the engine.
 
     Raises:

@@ -23,7 +23,7 @@ _FREE = (
 )
 
 
-def ordered(tree: exp.Query, width: int, rows: int) -> exp.Query:
+def with_order(tree: exp.Query, width: int, rows: int) -> exp.Query:
     """A copy of the query with a full order, and no more rows than asked for.
 
     Args:

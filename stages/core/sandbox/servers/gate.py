@@ -110,7 +110,7 @@ def check(
     """
     with grammar.faults("not a query that can be checked"):
         checked = _check(tree, names, limits, notes, dialect)
-        normal.written(checked.tree, dialect)
+        normal.write(checked.tree, dialect)
         return checked
 
 
@@ -195,7 +195,7 @@ def _refuse_functions(query: exp.Query, dialect: str) -> None:
     """
     shared, own = grammar.functions(), grammar.server_functions(dialect)
     for node in query.find_all(exp.Func):
-        called = gate.called(node)
+        called = gate.names_of_call(node)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral | exp.TableFromRows)
         if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
             fits = called[0] in (own.table if in_from else own.scalar)

@@ -16,10 +16,10 @@ from stages.core.catalog.servers.mysql import SESSION, time_limit
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
 from stages.core.sandbox.gate.gate import CheckedQuery
-from stages.core.sandbox.gate.normal import written
+from stages.core.sandbox.gate.normal import write
 from stages.core.sandbox.limits import Answer, Limits
 from stages.core.sandbox.servers.session import Session
-from stages.core.sandbox.servers.shape import room, shaped, taken, wrapped
+from stages.core.sandbox.servers.shape import room, shape_query, taken, wrap
 
 DIALECT = "mysql"
 _TYPES = {
@@ -67,11 +67,11 @@ class MysqlEngine:
 
         with self._session.watched() as con:
             names, types = _described(con, checked)
-            shape = shaped(checked, range(1, len(names) + 1), rows + 1, DIALECT)
+            shape = shape_query(checked, range(1, len(names) + 1), rows + 1, DIALECT)
             width = room(self.limits, len(types))
             cells = [_cell(f"c{at}", kind, width) for at, kind in enumerate(types, 1)]
             types = [kind.partition(" ")[0] if kind in _MARKED else kind for kind in types]
-            sql = wrapped(shape.query, cells, rows + 1, DIALECT)
+            sql = wrap(shape.query, cells, rows + 1, DIALECT)
             with closing(con.cursor(SSCursor)) as cursor:
                 cursor.execute("START TRANSACTION READ ONLY")
                 cursor.execute(sql)
@@ -124,7 +124,7 @@ def _described(con: Connection, checked: CheckedQuery) -> tuple[list[str], list[
     query.set("limit", exp.Limit(expression=exp.Literal.number(0)))
     query.set("offset", None)
     with con.cursor() as cursor:
-        cursor.execute(written(query, DIALECT))
+        cursor.execute(write(query, DIALECT))
         fields = cursor._result.fields or ()
         return [field.name for field in fields], [_type(field) for field in fields]
 

@@ -135,5 +135,5 @@ def _default_names(node: exp.Expr) -> list[str]:
     """What a function without an alias is called: as the function."""
     names: list[str] = []
     for inner in node.find_all(exp.Func):
-        names += gate.called(inner)
+        names += gate.names_of_call(inner)
     return names

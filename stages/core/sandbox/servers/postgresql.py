@@ -15,10 +15,10 @@ from stages.core.catalog.servers.postgresql import SESSION, duckdb_type
 from stages.core.catalog.sources.sqlite.relation import blob_text
 from stages.core.sandbox.engine.engine import ANSWER_CUT
 from stages.core.sandbox.gate.gate import CheckedQuery
-from stages.core.sandbox.gate.normal import written
+from stages.core.sandbox.gate.normal import write
 from stages.core.sandbox.limits import Answer, Cell, Limits
 from stages.core.sandbox.servers.session import Session
-from stages.core.sandbox.servers.shape import batch, room, shaped, taken, wrapped
+from stages.core.sandbox.servers.shape import batch, room, shape_query, taken, wrap
 
 if TYPE_CHECKING:
     from psycopg import Column
@@ -89,10 +89,10 @@ class PostgresEngine:
         with self._session.watched() as con, con.transaction():
             names, types, codes = _described(con, checked)
             positions = [at for at, code in enumerate(codes, 1) if code not in _UNSORTED]
-            shape = shaped(checked, positions, rows + 1, DIALECT)
+            shape = shape_query(checked, positions, rows + 1, DIALECT)
             width = room(self.limits, len(types))
             cells = [_cell(f"c{at}", kind, width) for at, kind in enumerate(types, 1)]
-            sql = wrapped(shape.query, cells, rows + 1, DIALECT)
+            sql = wrap(shape.query, cells, rows + 1, DIALECT)
             with con.cursor("winnow_rows") as cursor:
                 cursor.itersize = batch(self.limits, len(types))
                 cursor.execute(sql.encode())
@@ -173,7 +173,7 @@ def _texts_only(con: Connection) -> None:
 
 def _described(con: Connection, checked: CheckedQuery) -> tuple[list[str], list[str], list[int]]:
     """Names, types and type numbers of the query's columns, from a cursor that is not read."""
-    sql = written(checked.tree, DIALECT)
+    sql = write(checked.tree, DIALECT)
     with con.cursor("winnow_shape") as cursor:
         cursor.execute(sql.encode())
         columns = list(cursor.description or ())

@@ -14,7 +14,7 @@ from sqlglot import exp
 from stages.core.dialects import BY_SQL
 from stages.core.records import Table
 from stages.core.sandbox.gate.gate import CheckedQuery
-from stages.core.sandbox.gate.normal import written
+from stages.core.sandbox.gate.normal import write
 from stages.core.sandbox.gate.order import plain
 from stages.core.sandbox.limits import Cell, Limits
 
@@ -95,7 +95,9 @@ class ShapedQuery:
     note: str = ""
 
 
-def shaped(checked: CheckedQuery, positions: Sequence[int], rows: int, dialect: str) -> ShapedQuery:
+def shape_query(
+    checked: CheckedQuery, positions: Sequence[int], rows: int, dialect: str
+) -> ShapedQuery:
     """A copy of a checked query in a full order.
 
     A plain read of one table is ordered by its primary key, which costs nothing; any other
@@ -157,7 +159,7 @@ def _sorted(this: exp.Expr, dialect: str) -> exp.Ordered:
     return exp.Ordered(this=this, nulls_first=BY_SQL[dialect].nulls_first)
 
 
-def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> str:
+def wrap(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> str:
     """The text that is sent: the query under names of our own, each cell as an expression.
 
     Args:
@@ -167,7 +169,7 @@ def wrapped(query: exp.Query, cells: Sequence[str], rows: int, dialect: str) -> 
         dialect: The server's dialect.
     """
     names = ", ".join(f"c{at}" for at in range(1, len(cells) + 1))
-    inner = written(query, dialect)
+    inner = write(query, dialect)
     return (
         f"WITH {WRAPPER} ({names}) AS ({inner}) "
         f"SELECT {', '.join(cells)} FROM {WRAPPER} LIMIT {rows}"

@@ -49,7 +49,7 @@ def refuse_large(query: exp.Query) -> None:
         SqlLimit: With the largest that may stand there.
     """
     for node in query.find_all(exp.Func):
-        names = set(gate.called(node))
+        names = set(gate.names_of_call(node))
         if names & _GROWING:
             _refuse_growth(node, next(iter(names & _GROWING)))
         elif names & _SERIES and max(_figures(node), default=0) > ROWS:

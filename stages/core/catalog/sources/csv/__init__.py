@@ -51,8 +51,8 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     if len({len(row) for row in head}) != 1 or text.count(how.quote or '"') % 2:
         how = dialect.sniff(text, prefer=prefer, most=dialect.SECOND)  # records disagree
         head = _head(path, sample, found, how, text)
-    if dialect.escaped(how, text) != how:
-        how = dialect.escaped(how, text)
+    if dialect.with_escape(how, text) != how:
+        how = dialect.with_escape(how, text)
         head = _head(path, sample, found, how, text)
     opened = sample.whole and how.left_open(text)
     if opened:

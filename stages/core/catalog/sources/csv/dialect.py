@@ -181,7 +181,7 @@ def sep_line(text: str) -> tuple[str, int]:
     return ("\t" if mark == "\\t" else mark), found.end()
 
 
-def escaped(best: CsvDialect, text: str) -> CsvDialect:
+def with_escape(best: CsvDialect, text: str) -> CsvDialect:
     """The same dialect with backslashes as escapes, where the whole text reads better so."""
     if best.escape or "\\" not in text or best.delimiter == NONE:
         return best
@@ -233,7 +233,7 @@ def _weight(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
 
 def _refined(best: CsvDialect, text: str) -> CsvDialect:
     """The same delimiter with other quoting where that makes records agree better."""
-    escape = escaped(best, text)
+    escape = with_escape(best, text)
     if escape != best:
         return escape
     if best.quote and re.search(re.escape(best.delimiter) + " +" + best.quote, text):

@@ -79,7 +79,7 @@ def table(first: Row, body: list[Row], more: Sequence[Row], width: int) -> Grid:
     return grid
 
 
-def filled(row: Row) -> int:
+def count_filled(row: Row) -> int:
     """Cells of a record that are not blank."""
     return sum(1 for cell in row if cell.strip())
 

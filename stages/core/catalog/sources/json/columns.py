@@ -58,8 +58,8 @@ def texts_of(values: Sequence[tuple[object, str]]) -> list[str]:
     Args:
         values: A value and its type, each.
     """
-    written = [types.dumped(value) for value, _ in values]
-    made = [f"CAST({sql.transformed('CAST(? AS JSON)', kind)} AS VARCHAR)" for _, kind in values]
+    written = [types.dump(value) for value, _ in values]
+    made = [f"CAST({sql.transform('CAST(? AS JSON)', kind)} AS VARCHAR)" for _, kind in values]
     return _answers(made, written, written)
 
 
@@ -158,7 +158,7 @@ def _fields(name: str, items: list[object], shown: int) -> list[Field]:
 def _examples(items: list[object], kind: str, most: int) -> list[str]:
     """Distinct values as text, spread over the sample."""
     if is_nested(kind) or kind == "JSON":
-        texts = {json_types.dumped(item): item for item in _some(items)}
+        texts = {json_types.dump(item): item for item in _some(items)}
         picked = cells.spread(texts, most)
         if kind == "JSON":
             return picked
@@ -203,4 +203,4 @@ def _text(value: object, kind: str) -> str | None:
     """One cell; JSON columns keep the quotation marks of texts, as DuckDB does."""
     if value is None or is_nested(kind):
         return None
-    return json_types.dumped(value) if kind == "JSON" else json_types.plain(value, kind)
+    return json_types.dump(value) if kind == "JSON" else json_types.plain(value, kind)

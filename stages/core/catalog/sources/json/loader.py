@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.bytes import encoding, sampling
-from stages.core.catalog.duck.sql import create, lasting, quote, text, transformed
+from stages.core.catalog.duck.sql import create, lasting, quote, text, transform
 from stages.core.catalog.sources.json import shape as json_shape
 from stages.core.catalog.sources.json import types as json_types
 from stages.core.catalog.sources.json.stream import CutOff, NotJson, Stream, whole
@@ -268,7 +268,7 @@ def _create(
     nested = [(name, kind) for name, kind in columns if _nested(kind)]
     types = json_types.holding(con, relation, nested)
     made = {
-        name: quote(name) if kind == "JSON" else transformed(quote(name), kind)
+        name: quote(name) if kind == "JSON" else transform(quote(name), kind)
         for name, kind in types.items()
     }
     try:
@@ -319,7 +319,7 @@ def _dumped(line: json_shape.Row) -> bytes:
 
     for name, value in line.items():
         if isinstance(value, (dict, list)) and json_types.depth(value) >= json_types.DEEP:
-            line[name] = json_types.dumped(value)
+            line[name] = json_types.dump(value)
     try:
         return orjson.dumps(line)
     except (TypeError, ValueError):  # whole numbers beyond 64 bits, lone surrogates

@@ -32,7 +32,7 @@ def rows(stream: Stream, reader: JsonObject) -> Iterator[Row]:
     elif shape == "object":
         yield _rest(stream, reader.get("used", []))
     elif shape == "columns":
-        yield from transposed(stream.value())
+        yield from transpose(stream.value())
     else:
         records = iter(_records(stream, reader))
         if reader.get("header"):
@@ -263,7 +263,7 @@ def in_object(top: Row, *, cut: bool) -> list[Place]:
     if found:
         return _members(top, found | _deeper(top, found))
     if _is_columns(top, cut):
-        return [Place("columns", records=transposed(top))]
+        return [Place("columns", records=transpose(top))]
     if _is_keyed(top, cut):
         key = "key" if not any("key" in value for value in top.values()) else "_key"
         return [
@@ -378,7 +378,7 @@ def _is_columns(top: Row, cut: bool) -> bool:
     return all(list(part) == numbers for part in parts)
 
 
-def transposed(top: Row) -> list[Row]:
+def transpose(top: Row) -> list[Row]:
     """Rows of a table that is held column by column."""
     columns = [list(part.values()) if isinstance(part, dict) else part for part in top.values()]
     return [dict(zip(top, cells, strict=True)) for cells in zip_longest(*columns)]

@@ -70,7 +70,7 @@ def of_value(value: object) -> Structure:
     if isinstance(value, list):
         made: Structure = "NULL"
         for item in value:
-            made = merged(made, of_value(item))
+            made = merge(made, of_value(item))
         return [made]
     if isinstance(value, int) and not isinstance(value, bool):
         return (
@@ -84,10 +84,10 @@ def of_value(value: object) -> Structure:
     return words.get(type(value), "NULL")
 
 
-def merged(left: Structure, right: Structure) -> Structure:
+def merge(left: Structure, right: Structure) -> Structure:
     """Narrowest structure of the values of both; keys of the left one come first.
 
-    >>> merged({"a": "BIGINT"}, {"b": ["NULL"], "a": "DOUBLE"})
+    >>> merge({"a": "BIGINT"}, {"b": ["NULL"], "a": "DOUBLE"})
     {'a': 'DOUBLE', 'b': ['NULL']}
     """
     if left == right or right == "NULL":
@@ -97,10 +97,10 @@ def merged(left: Structure, right: Structure) -> Structure:
     if isinstance(left, Map) and isinstance(right, dict):
         return Map(_all(left.value, right.values()))
     if isinstance(left, dict) and isinstance(right, dict):
-        both = {key: merged(value, right.get(key, "NULL")) for key, value in left.items()}
+        both = {key: merge(value, right.get(key, "NULL")) for key, value in left.items()}
         return both | {key: value for key, value in right.items() if key not in both}
     if isinstance(left, list) and isinstance(right, list):
-        return [merged(left[0], right[0])]
+        return [merge(left[0], right[0])]
     if isinstance(left, str) and isinstance(right, str):
         return _WIDER.get(frozenset({left, right}), "JSON")
     return "JSON"
@@ -108,7 +108,7 @@ def merged(left: Structure, right: Structure) -> Structure:
 
 def _all(made: Structure, others: Iterable[Structure]) -> Structure:
     for other in others:
-        made = merged(made, other)
+        made = merge(made, other)
     return made
 
 
@@ -333,10 +333,10 @@ def plain(value: object, kind: str = "VARCHAR") -> str:
         return (
             cells.real(float(value)) if isinstance(value, float) or kind == "DOUBLE" else str(value)
         )
-    return dumped(value)
+    return dump(value)
 
 
-def dumped(value: object) -> str:
+def dump(value: object) -> str:
     """Compact JSON, characters as they are."""
     try:
         return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 
 from stages.core.catalog.documents import MARK_TABLE
 from stages.core.catalog.source_table import ScanOptions, SourceTable
-from stages.core.catalog.sources.sqlite.file import RepairedText, SqliteHandle, opened, quoted
+from stages.core.catalog.sources.sqlite.file import (
+    RepairedText,
+    SqliteHandle,
+    open_database,
+    quoted,
+)
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
     Info,
@@ -69,7 +74,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     Raises:
         SourceError: It is no SQLite database, is encrypted, or its schema is damaged.
     """
-    with opened(path) as file:
+    with open_database(path) as file:
         try:
             entries = _entries(file.con)
         except sqlite3.Error as error:

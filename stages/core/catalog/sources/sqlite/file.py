@@ -42,7 +42,7 @@ class SqliteHandle:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[SqliteHandle]:
+def open_database(path: Path) -> Iterator[SqliteHandle]:
     """The file, open for reading; a copy that was made for it is gone afterwards.
 
     Raises:

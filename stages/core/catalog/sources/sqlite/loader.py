@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.core.catalog.sources.sqlite.file import SqliteHandle, opened, quoted, text_of
+from stages.core.catalog.sources.sqlite.file import SqliteHandle, open_database, quoted, text_of
 from stages.core.catalog.sources.sqlite.relation import (
     EXACT,
     Relation,
@@ -64,7 +64,7 @@ def load_table(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target:
         SourceError: The file or the table cannot be read.
     """
     name = table.get("source", {}).get("table") or table["name"]
-    with opened(path) as file:
+    with open_database(path) as file:
         try:
             relation = relation_of(file.con, name, virtual_sql(file.con, name))
             plan = _plan(file.con, relation, name, table)

@@ -29,7 +29,7 @@ _WORDS = (
 )
 
 
-def expected(declared: str) -> str | None:
+def expected_type(declared: str) -> str | None:
     """The type that the declaration promises; None where it promises none (dates too)."""
     lower = declared.lower()
     for name, words in _WORDS:
@@ -50,9 +50,9 @@ def decide(declared: str, kinds: Iterable[str], *, beyond: bool = False) -> str:
     """
     found = set(kinds) - {"null"}
     if not found:
-        return expected(declared) or "VARCHAR"
+        return expected_type(declared) or "VARCHAR"
     if found == {"integer"}:
-        decimal = expected(declared) == "DOUBLE" and bool(_SCALE.search(declared))
+        decimal = expected_type(declared) == "DOUBLE" and bool(_SCALE.search(declared))
         return "DOUBLE" if decimal and not beyond else "BIGINT"
     if found <= {"integer", "real"}:
         return "VARCHAR" if beyond and "integer" in found else "DOUBLE"
@@ -62,7 +62,7 @@ def decide(declared: str, kinds: Iterable[str], *, beyond: bool = False) -> str:
 def complaint(name: str, declared: str, kind: str, kinds: Iterable[str]) -> str:
     """A warning where values break the declaration so that the type had to be widened."""
     found = set(kinds) - {"null"}
-    promised = expected(declared)
+    promised = expected_type(declared)
     kept = promised in (None, kind) or (promised == "DOUBLE" and kind == "BIGINT")
     mixed = "blob" in found and len(found) > 1
     if not found or (kept and not mixed):
