@@ -1,4 +1,4 @@
-"""Look at the replies of models that are kept, export them, or forget them."""
+"""Look at what is kept between runs, replies of models most of all; export it, or forget it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stages.core.counts import many
 from stages.core.params import FiniteFloatRange
+from stages.core.paths import CACHES
 
 if TYPE_CHECKING:
     from stages.core.model.cache import Cache, CacheEntry, ExportedReplies
@@ -44,7 +46,7 @@ DAY = 86400.0
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cache() -> None:
-    """Look at the replies of models that are kept, export them, or forget them.
+    """Look at what is kept between runs, replies of models most of all; export it, or forget it.
 
     A KEY is the hash of a request, as --log and error messages name it, or its beginning.
     """
@@ -86,22 +88,37 @@ def show(keys: Sequence[str], where: Path | None) -> None:
 @WHERE
 @click.option("--older", type=FiniteFloatRange(0), metavar="DAYS", help="Only what is older.")
 @click.option("--all", "everything", is_flag=True, help="Forget all that is kept.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([name for name in CACHES if name != "replies"]),
+    help="Forget all of this kind, and no replies; may be given several times.",
+)
 def clear(
     keys: Sequence[str],
     model: str | None,
     where: Path | None,
     older: float | None,
     everything: bool,
+    kinds: Sequence[str],
 ) -> None:
     """Forget kept replies: those named, or with --all every one.
 
-    With --all alone the results of exploring are forgotten too.
+    With --all alone, all other kinds are forgotten too: results, scans, indexes and tables, which
+    are made again when they are needed.
     """
     from stages.core import diagnostics
     from stages.core.errors import UsageError
     from stages.core.model.cache import ExportedReplies
 
-    if not (keys or model or older is not None or everything):
+    named = bool(keys or model or older is not None)
+    if kinds and (named or everything):
+        raise UsageError("--kind stands alone", hint="forget replies in a call of their own")
+    if kinds:
+        _forget(kinds, where)
+        return
+    if not (named or everything):
         raise UsageError("nothing is named to be forgotten", hint="name keys, or say --all")
     store = _store(where)
     if isinstance(store, ExportedReplies):
@@ -110,10 +127,48 @@ def clear(
     found = [e.key for e in _of(store, keys, model) if older is None or e.created < limit]
     gone = store.remove(found) if store else 0
     results = _results(where, store)
-    also = everything and not (keys or model or older is not None)
-    told = f" and {results.forget()} results of exploring" if results and also else ""
+    told = f" and {results.forget()} results of exploring" if results and not named else ""
     diagnostics.begin("winnow cache clear")
     diagnostics.note(f"{gone} replies{told} forgotten")
+    if not named:
+        _forget(("scans", "indexes", "tables"), where)
+
+
+def _forget(kinds: Sequence[str], where: Path | None) -> None:
+    """Remove the files of these kinds, and say how much that was."""
+    from stages.core import diagnostics
+    from stages.core.paths import cache_files, result_cache
+
+    diagnostics.begin("winnow cache clear")
+    for kind in kinds:
+        found = list(cache_files(kind, result_cache(where)))
+        size = sum(path.stat().st_size for path in found)
+        for path in found:
+            path.unlink(missing_ok=True)
+        if found:
+            diagnostics.note(f"{kind} forgotten: {size:,} bytes in {many(len(found), 'file')}")
+
+
+@cache.command()
+@WHERE
+def places(where: Path | None) -> None:
+    """Say what is kept, of each kind: bytes, files, age of the latest, and where.
+
+    Replies of models cost money to make again, all else time.
+    """
+    from stages.core.model.cache_listing import age
+    from stages.core.paths import cache_files, result_cache
+
+    folder, now = result_cache(where), time.time()
+    rows = []
+    for kind, name in CACHES.items():
+        stats = [path.stat() for path in cache_files(kind, folder)]
+        size, latest = sum(s.st_size for s in stats), max((s.st_mtime for s in stats), default=0.0)
+        rows.append(
+            f"{kind:8} {size:>15,}  {many(len(stats), 'file'):>11}  {age(latest, now):>4}  "
+            f"{folder / name}\n"
+        )
+    _print(rows, None)
 
 
 @cache.command()

@@ -213,9 +213,9 @@ class _File(click.ParamType[object]):
 
 
 def _index_folder() -> Path:
-    from stages.core.paths import cache_dir
+    from stages.core.paths import CACHES, cache_dir
 
-    return cache_dir() / "index"
+    return cache_dir() / CACHES["indexes"]
 
 
 def _read_rules(path: Path) -> RuleFile:

@@ -7,12 +7,22 @@ then come from that file, which is only read, and everything else lies where it 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from stages.core.errors import UsageError
 
 VARIABLE = "WINNOW_CACHE"
 EXPORT_SUFFIX = ".jsonl"
+
+CACHES: Mapping[str, str] = {
+    "replies": "replies.sqlite",  # of models: they cost money
+    "results": "results.sqlite",  # of SQL that was run to explore
+    "scans": "scan.sqlite",  # what was read of files
+    "indexes": "index",  # the judge's, of large catalogs
+    "tables": "tables",  # loaded for queries, a file each
+}
+"""Every cache by name: a file or a folder in `cache_dir`. Losing any but the first costs time."""
 
 
 def cache_dir() -> Path:
@@ -58,6 +68,19 @@ def result_cache(given: str | Path | None = None) -> Path:
     """
     place = reply_cache(given)
     return cache_dir() if is_export(place) else place
+
+
+def cache_files(name: str, folder: Path) -> Iterator[Path]:
+    """The files of a cache, those included that SQLite keeps beside its own.
+
+    Args:
+        name: One of `CACHES`.
+        folder: The folder of the caches.
+    """
+    place = folder / CACHES[name]
+    beside = [place.with_name(f"{place.name}{ending}") for ending in ("", "-wal", "-shm")]
+    inside = place.rglob("*") if place.is_dir() else iter(beside)
+    yield from sorted(path for path in inside if path.is_file())
 
 
 def is_export(place: Path) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from stages.core.errors import NotCached
 from stages.core.model import ModelOptions
 from stages.core.model.cache import FILE
+from stages.core.paths import CACHES
 from stages.core.sandbox.result_cache import QueryOutcome
 from stages.core.sandbox.result_cache import ResultCache as Results
 from stages.core.text import block
@@ -159,3 +160,42 @@ def test_hostile_replies_cannot_reach_the_terminal(kept: Kept) -> None:
     shown = kept.cache("show", kept.keys()[0]).out
     assert b"\x1b" not in shown
     assert "\u202e".encode() not in shown
+
+
+def test_places_list_all_five_kinds_and_clear_forgets_each(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    env = {"WINNOW_CACHE": str(folder)}
+    listed = run("cache", "places", env=env).out.decode().splitlines()
+    assert [line.split()[0] for line in listed] == [*CACHES]
+    assert all(line.split()[1] == "0" for line in listed)
+    assert not folder.exists()
+    lines = run("scan", "examples/orders", env=env).out
+    run("query", "examples/orders", "SELECT count(*) FROM orders", env=env)
+    chain = [["plan"], ["prune"], ["summarize"], ["explore"]]
+    for command in chain:
+        lines = run(*command, stdin=lines, env=env).out
+    (folder / CACHES["indexes"]).mkdir()
+    (folder / CACHES["indexes"] / "a.npz").write_bytes(b"index")
+    kept = {line.split()[0]: line.split()[1] for line in _places(env)}
+    assert kept["indexes"] == "5"
+    assert all(kept[name] != "0" for name in ("results", "scans", "tables"))
+    done = run("cache", "clear", "--kind", "tables", "--kind", "indexes", env=env)
+    assert "tables forgotten" in done.err
+    left = {line.split()[0]: line.split()[1] for line in _places(env)}
+    assert (left["tables"], left["indexes"], left["scans"]) == ("0", "0", kept["scans"])
+    assert run("cache", "clear", "--all", env=env).status == 0
+    assert {line.split()[0] for line in _places(env) if line.split()[1] == "0"} >= {
+        "scans",
+        "tables",
+    }
+    assert run("query", "examples/orders", "SELECT count(*) FROM orders", env=env).status == 0
+
+
+def _places(env: dict[str, str]) -> list[str]:
+    return run("cache", "places", env=env).out.decode().splitlines()
+
+
+def test_a_kind_stands_alone(tmp_path: Path) -> None:
+    env = {"WINNOW_CACHE": str(tmp_path)}
+    assert run("cache", "clear", "--kind", "scans", "--all", env=env).status == 2
+    assert run("cache", "clear", "--kind", "no such", env=env).status == 2

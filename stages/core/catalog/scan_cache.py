@@ -27,13 +27,13 @@ from stages import __version__
 from stages.core.catalog import partitions
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import UsageError
-from stages.core.paths import cache_dir
+from stages.core.paths import CACHES, cache_dir
 from stages.core.records import Table
 from stages.core.text import shorten
 
 LAYOUT = 1
 """Changes when entries of an earlier version can no longer be used."""
-FILE = "scan.sqlite"
+FILE = CACHES["scans"]
 SIDE_FILES = ("-wal", "-journal", ".wal")
 SETTLED_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""

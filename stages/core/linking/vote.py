@@ -164,7 +164,7 @@ FINAL = (NotCached, NotSent)
 """Failures that asking again cannot mend."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Rounds:
     """What came of the rounds.
 

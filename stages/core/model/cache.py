@@ -24,9 +24,9 @@ import orjson
 from stages.core.errors import DataError, UsageError, os_words
 from stages.core.jsontypes import JsonMapping
 from stages.core.model.request import Reply, key_of
-from stages.core.paths import is_export
+from stages.core.paths import CACHES, is_export
 
-FILE = "replies.sqlite"
+FILE = CACHES["replies"]
 PREFIX = "sha256:"
 BUSY = 30.0
 """Seconds to wait for another process's write, which takes milliseconds."""

@@ -22,6 +22,7 @@ import orjson
 
 from stages.core.errors import UsageError
 from stages.core.jsontypes import JsonMapping
+from stages.core.paths import CACHES
 from stages.core.records import Statement
 from stages.core.text import cell, visible
 
@@ -220,7 +221,7 @@ def unpacked(kept: JsonMapping) -> QueryOutcome:
 
 # Results of exploring that are kept, so that a rerun reads no data and a replay needs none.
 
-FILE = "results.sqlite"
+FILE = CACHES["results"]
 BUSY = 30.0
 """Seconds to wait for another process's write."""
 

@@ -27,7 +27,7 @@ from stages.core.errors import (
     WinnowError,
     os_words,
 )
-from stages.core.paths import VARIABLE, cache_dir
+from stages.core.paths import CACHES, VARIABLE, cache_dir
 from stages.core.records import Table
 from stages.core.sandbox.limits import Limits
 from stages.core.sandbox.names import shown
@@ -52,7 +52,7 @@ _FOLDER_HINT = f"make room or mend its permissions, or set {VARIABLE} to another
 
 def table_folder() -> Path:
     """Where files are kept."""
-    return cache_dir() / "tables"
+    return cache_dir() / CACHES["tables"]
 
 
 class Store:
