@@ -24,6 +24,7 @@ from typing import TypeAlias
 import orjson
 
 from stages import __version__
+from stages.core.cache_file import open_cache, transaction
 from stages.core.catalog import partitions
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import UsageError
@@ -41,6 +42,8 @@ MOST_BYTES = 512 << 20
 """Of the whole cache; beyond, the entries that were used longest ago go."""
 KEEP_SHARE = 0.7
 USED_DAY = 86_400
+PATIENCE = 5.0
+"""Seconds to wait for another process; reading the files again costs no more."""
 _FIELDS = {item.name for item in fields(SourceTable)}
 _TABLE = """
 CREATE TABLE IF NOT EXISTS entry (
@@ -149,7 +152,7 @@ class ScanCache:
             con = self._open()
             if con is None or self._file is None:
                 return
-            with con:
+            with transaction(con):
                 con.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
                 con.executemany(
                     "UPDATE entry SET used = ? WHERE key = ?", [(now, key) for key in self._used]
@@ -167,14 +170,7 @@ class ScanCache:
         if self._con is None and not self._broken:
             try:
                 file = self._file = self._file or cache_file()
-                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if not file.exists():
-                    os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-                con = sqlite3.connect(file, timeout=5.0, check_same_thread=True)
-                self._con = con
-                con.execute("PRAGMA journal_mode = WAL")
-                con.execute("PRAGMA synchronous = OFF")
-                con.execute(_TABLE)
+                self._con = open_cache(file, _TABLE, busy=PATIENCE, safe=False)
             except (sqlite3.Error, OSError, UsageError):
                 self._broken = True
                 self.close()

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import orjson
 
+from stages.core.cache_file import open_cache, transaction, unusable
 from stages.core.errors import DataError, UsageError, os_words
 from stages.core.jsontypes import JsonMapping
 from stages.core.model.request import Reply, key_of
@@ -28,8 +29,6 @@ from stages.core.paths import CACHES, is_export
 
 FILE = CACHES["replies"]
 PREFIX = "sha256:"
-BUSY = 30.0
-"""Seconds to wait for another process's write, which takes milliseconds."""
 CHECKPOINT = 10_000
 """Pages of 4 KiB in the write-ahead log before it is folded in, which waits for the disk."""
 TABLE = """
@@ -112,11 +111,7 @@ class Cache:
         try:
             self._db = self._opened(folder)
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(
-                f"the cache cannot be used: {error}",
-                place=str(self.path),
-                hint="move it away, or use --cache DIR or --no-cache",
-            ) from None
+            raise unusable(self.path, error) from None
 
     def _opened(self, folder: Path) -> sqlite3.Connection:
         if self.path.is_file() and not os.access(folder, os.W_OK):
@@ -124,13 +119,8 @@ class Cache:
             found = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
             found.execute("SELECT key FROM replies LIMIT 1")
             return found
-        folder.mkdir(parents=True, exist_ok=True)
-        found = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
-        # What is lost when the machine (not the process) dies is asked again.
-        found.execute("PRAGMA journal_mode=WAL")
-        found.execute("PRAGMA synchronous=NORMAL")
+        found = open_cache(self.path, TABLE)
         found.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
-        found.execute(TABLE)
         return found
 
     def get(self, key: str) -> Reply | None:
@@ -185,8 +175,7 @@ class Cache:
     def remove(self, keys: list[str]) -> int:
         """Forget these replies; how many there were."""
         with self._damage():
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
+            with transaction(self._db):
                 gone = [
                     self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount
                     for k in keys

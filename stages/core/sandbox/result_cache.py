@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from stages.core.errors import UsageError
+from stages.core.cache_file import open_cache, unusable
 from stages.core.jsontypes import JsonMapping
 from stages.core.paths import CACHES
 from stages.core.records import Statement
@@ -222,8 +222,6 @@ def unpacked(kept: JsonMapping) -> QueryOutcome:
 # Results of exploring that are kept, so that a rerun reads no data and a replay needs none.
 
 FILE = CACHES["results"]
-BUSY = 30.0
-"""Seconds to wait for another process's write."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS results (
@@ -320,17 +318,6 @@ class ResultCache:
 
     def _opened(self) -> sqlite3.Connection:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(
-                self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
-            )
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=NORMAL")
-            db.execute(_TABLE)
+            return open_cache(self.path, _TABLE, threads=True)
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(
-                f"the cache cannot be used: {error}",
-                place=str(self.path),
-                hint="move it away, or use --cache DIR or --no-cache",
-            ) from None
-        return db
+            raise unusable(self.path, error) from None
