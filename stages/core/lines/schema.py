@@ -63,6 +63,12 @@ def reply(name: str) -> JsonObject:
     return cast("JsonObject", orjson.loads((folder() / "replies" / f"{name}.json").read_bytes()))
 
 
+@cache
+def input_file(name: str) -> JsonObject:
+    """The schema of a file that a user writes, such as ``rules``."""
+    return cast("JsonObject", orjson.loads((folder() / "inputs" / f"{name}.json").read_bytes()))
+
+
 def bundled(name: str) -> dict[str, object]:
     """The schema with the documents that it refers to inlined, fit to stand alone."""
     return cast("JsonObject", _inline(load(name)))

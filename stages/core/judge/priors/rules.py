@@ -1,27 +1,29 @@
 """The user's rules: read strictly, and given the last word.
 
-The user's rules: when the question says this, add or forbid those tables and columns.
-
-The format is described below. What one rule adds no other
-rule forbids, since unsure keeps; adding a column adds its table.
+When the question says this, add or forbid those tables and columns. The format is
+``schemas/inputs/rules.json``, in YAML. What one rule adds no other rule forbids, since unsure
+keeps; adding a column adds its table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from stages.core.errors import DataError, os_words
+from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
 from stages.core.judge.judgment import EvidencePiece, Judgment, RankedColumn, RankedTable
+from stages.core.lines import schema
 from stages.core.names import Names, fold
 from stages.core.text import composed
 
 if TYPE_CHECKING:
     import yaml
+    from jsonschema import ValidationError
 
 Pair = tuple[str, str]
 
@@ -236,10 +238,11 @@ def parse_rules(raw: bytes, place: str) -> RuleFile:
     digest = "sha256:" + hashlib.sha256(raw).hexdigest()
     if node is None:
         return RuleFile((), digest)
-    reader = _Reader(place)
-    return RuleFile(
-        tuple(reader.rule(item) for item in reader.items(node, "a list of rules")), digest
-    )
+    try:
+        rules = _Document(node, place).rules()
+    except RecursionError:
+        raise DataError("nested too deeply", place=place) from None
+    return RuleFile(tuple(rules), digest)
 
 
 def _end(before: str) -> str:
@@ -247,93 +250,139 @@ def _end(before: str) -> str:
     return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
-class _Reader:
-    """Reads composed YAML nodes strictly; every complaint names line and column."""
+class _Document:
+    """Composed YAML nodes, checked against ``schemas/inputs/rules.json``; every complaint names
+    line and column.
 
-    def __init__(self, place: str) -> None:
+    Args:
+        node: The root.
+        place: The file.
+    """
+
+    def __init__(self, node: yaml.Node, place: str) -> None:
         self.place = place
+        self._nodes: dict[Place, yaml.Node] = {}
+        self._keys: dict[Place, yaml.Node] = {}
+        self.value = self._plain(node, ())
 
     def fail(self, node: yaml.Node, what: str, hint: str = "") -> DataError:
         mark = node.start_mark
         return DataError(what, place=f"{self.place}:{mark.line + 1}:{mark.column + 1}", hint=hint)
 
-    def items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
+    def _plain(self, node: yaml.Node, path: Place) -> JsonValue:
+        """The node as JSON, remembered by its path; a scalar that is no text is None."""
         import yaml
 
-        if not isinstance(node, yaml.SequenceNode):
-            raise self.fail(node, f"here stands no list; wanted {what}")
-        return list(node.value)
-
-    def mapping(
-        self, node: yaml.Node, what: str, known: Sequence[str] | None
-    ) -> dict[str, yaml.Node]:
-        import yaml
-
-        if not isinstance(node, yaml.MappingNode):
-            raise self.fail(node, f"here stand no keys; wanted {what}")
-        found: dict[str, yaml.Node] = {}
+        self._nodes[path] = node
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(item, (*path, at)) for at, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value).strip() if node.tag == _TEXT else None
+        found: JsonObject = {}
         for key_node, value in node.value:
-            key = self.text(key_node)
-            if known is not None and key not in known:
-                raise self.fail(key_node, f"unknown key {key!r}", f"known here: {', '.join(known)}")
+            key = self._key(key_node)
             if key in found:
                 raise self.fail(key_node, f"key {key!r} stands twice")
-            found[key] = value
+            self._keys[(*path, key)] = key_node
+            found[key] = self._plain(value, (*path, key))
         return found
 
-    def text(self, node: yaml.Node) -> str:
+    def _key(self, node: yaml.Node) -> str:
         import yaml
 
         if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT:
-            raise self.fail(node, "here stands no text", "put a number or a yes/no in quotes")
-        value = str(node.value).strip()
-        if not value:
-            raise self.fail(node, "here stands an empty text")
-        return value
+            raise self.fail(node, NO_TEXT, QUOTE_IT)
+        return str(node.value).strip()
 
-    def texts(self, node: yaml.Node, what: str) -> tuple[str, ...]:
-        found = tuple(self.text(item) for item in self.items(node, what))
-        if not found:
-            raise self.fail(node, f"an empty list; wanted {what}")
-        return found
+    def rules(self) -> Iterator[Rule]:
+        """The rules.
 
-    def rule(self, node: yaml.Node) -> Rule:
-        keys = self.mapping(node, "a rule", ("name", "when", "add", "forbid"))
-        if "when" not in keys:
-            raise self.fail(node, "a rule without 'when'", "say for which questions it holds")
-        if "add" not in keys and "forbid" not in keys:
-            raise self.fail(node, "a rule without 'add' and 'forbid'", "say what it does")
-        name = self.text(keys["name"]) if "name" in keys else ""
-        add, forbid = (
-            self.effect(keys[key]) if key in keys else Effect() for key in ("add", "forbid")
+        Raises:
+            DataError: The first place at which the file breaks the format.
+        """
+        from jsonschema import Draft202012Validator
+
+        found = list(Draft202012Validator(schema.input_file("rules")).iter_errors(self.value))
+        if found:
+            raise self._complaint(min(found, key=self._precedence))
+        for at, rule in enumerate(self.value):
+            effects = (_effect(rule.get(key, {})) for key in ("add", "forbid"))
+            yield Rule(rule.get("name", ""), self._when(rule["when"], (at, "when")), *effects)
+
+    def _precedence(self, error: ValidationError) -> tuple[bool, int, bool, int]:
+        """The first rule, in it a key that nobody knows, which may be a missing one, and the
+        first place; a file that is no list comes before all."""
+        path = tuple(error.absolute_path)
+        known = error.validator != "additionalProperties"
+        return bool(path), int(path[0]) if path else 0, known, self._nodes[path].start_mark.index
+
+    def _complaint(self, error: ValidationError) -> DataError:
+        path = tuple(error.absolute_path)
+        node, kind, shape = (
+            self._nodes[path],
+            str(error.validator),
+            cast("JsonObject", error.schema),
         )
-        return Rule(name, self.when(keys["when"]), add, forbid)
+        if kind == "additionalProperties":
+            from difflib import get_close_matches
 
-    def when(self, node: yaml.Node) -> tuple[re.Pattern[str], ...]:
-        keys = self.mapping(node, "words or regex", ("words", "regex"))
-        patterns = []
-        if "words" in keys:
-            patterns += [_word(word) for word in self.texts(keys["words"], "a list of words")]
-        if "regex" in keys:
+            known = shape["properties"]
+            odd = min(key for key in cast("JsonObject", error.instance) if key not in known)
+            near = get_close_matches(odd, known, 1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            hint = f"{meant}known here: {', '.join(known)}"
+            return self.fail(self._keys[(*path, odd)], f"unknown key {odd!r}", hint)
+        if kind == "type":
+            what = {"array": "stands no list", "object": "stand no keys"}.get(shape["type"])
+            if what is None:
+                return self.fail(node, NO_TEXT, QUOTE_IT)
+            return self.fail(node, f"here {what}; wanted {_wanted(error)}")
+        if kind == "minProperties" and path[-1] == "when":
+            return self.fail(node, "'when' says nothing", "give it words or regex")
+        what, hint = {
+            "required": ("a rule without 'when'", "say for which questions it holds"),
+            "anyOf": ("a rule without 'add' and 'forbid'", "say what it does"),
+            "minItems": (f"an empty list; wanted {_wanted(error)}", ""),
+            "minProperties": ("names no tables and no columns", ""),
+            "pattern": ("here stands an empty text", ""),
+        }[kind]
+        return self.fail(node, what, hint)
+
+    def _when(self, said: JsonMapping, path: Place) -> tuple[re.Pattern[str], ...]:
+        patterns = [_word(word) for word in said.get("words", ())]
+        if "regex" in said:
             try:
-                patterns.append(re.compile(composed(self.text(keys["regex"])), re.IGNORECASE))
+                patterns.append(re.compile(composed(said["regex"]), re.IGNORECASE))
             except re.error as error:
-                raise self.fail(keys["regex"], f"no regular expression: {error}") from None
-        if not patterns:
-            raise self.fail(node, "'when' says nothing", "give it words or regex")
+                node = self._nodes[(*path, "regex")]
+                raise self.fail(node, f"no regular expression: {error}") from None
         return tuple(patterns)
 
-    def effect(self, node: yaml.Node) -> Effect:
-        keys = self.mapping(node, "tables or columns", ("tables", "columns"))
-        if not keys:
-            raise self.fail(node, "names no tables and no columns")
-        tables = self.texts(keys["tables"], "a list of tables") if "tables" in keys else ()
-        columns: list[Pair] = []
-        if "columns" in keys:
-            by_table = self.mapping(keys["columns"], "a list of columns for each table", None)
-            for table, names in by_table.items():
-                columns += [(table, name) for name in self.texts(names, "a list of columns")]
-        return Effect(tables, tuple(columns))
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Keys and places from the root of a document to a node."""
+NO_TEXT, QUOTE_IT = "here stands no text", "put a number or a yes/no in quotes"
+
+
+def _wanted(error: ValidationError) -> str:
+    """What should stand there, by the title that leads to the place: one beside a reference says
+    more than that of what is referred to."""
+    document = schema.input_file("rules")
+    node: JsonValue = document
+    title = ""
+    for part in error.absolute_schema_path:
+        title = ""
+        while "$ref" in node:
+            title = title or (node.get("title", "") if node is not document else "")
+            node = document["$defs"][node["$ref"].rpartition("/")[2]]
+        title = title or node.get("title", title)
+        node = node[part]
+    return str(title)
+
+
+def _effect(said: JsonMapping) -> Effect:
+    columns = [(table, name) for table, names in said.get("columns", {}).items() for name in names]
+    return Effect(tuple(said.get("tables", ())), tuple(columns))
 
 
 def _word(word: str) -> re.Pattern[str]:
