@@ -79,7 +79,7 @@ class Registry(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command, loaded; from here on an interrupt has something to unwind."""
         found = super().resolve_command(ctx, args)
-        signals.unwinding()
+        signals.unwind()
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -19,10 +19,10 @@ import click
 from stages.core.errors import MissingSection
 from stages.core.lines.sections import section
 from stages.core.readers import named, pinned
-from stages.core.readers.link import linked
+from stages.core.readers.link import linked_tables
 from stages.core.readers.prune import superset
-from stages.core.readers.refine import focused
-from stages.core.readers.vote import voted
+from stages.core.readers.refine import refined_columns
+from stages.core.readers.vote import voted_tables
 from stages.core.records import Collapse, Link, Prune, Refine, Table, Task, Vote
 from stages.core.runtime.stage import Stage
 from stages.core.text import listed
@@ -116,11 +116,11 @@ def _levels(sections: Deciders, known: Sequence[str]) -> tuple[set[str], set[str
     """
     picks: list[set[str]] = []
     if "vote" in sections:
-        picks.append(voted(sections["vote"], known))
+        picks.append(voted_tables(sections["vote"], known))
     if "refine" in sections:
-        picks.append(set(focused(sections["refine"])))
+        picks.append(set(refined_columns(sections["refine"])))
     if "link" in sections:
-        picks.append(linked(sections["link"]))
+        picks.append(linked_tables(sections["link"]))
     kept = set(superset(sections["prune"])) if "prune" in sections else set()
     full = set().union(*picks) if picks else kept
     return full & set(known), (kept - full) & set(known)

@@ -135,10 +135,10 @@ async def _ask_model(
 ) -> FusedJudgment:
     """Ask about every batch at once; a batch whose call failed keeps the judge's scores."""
     from stages.core.judge.priors.model_choice import apply_model_choice, named
-    from stages.core.linking.link import batched, prompt_hash
+    from stages.core.linking.link import choice_batches, prompt_hash
 
     alone = ready.alone()
-    batches = batched(ready.task, tables, alone, lang, tokens=max_tokens)
+    batches = choice_batches(ready.task, tables, alone, lang, tokens=max_tokens)
     choices, failures = await _choices(model, batches, tables, lang, timeout)
     unknown = sorted({name for choice in choices for name in choice.unknown})
     notes = (f"the model named what is not there: {_names(unknown)}",) if unknown else ()

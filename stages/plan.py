@@ -20,7 +20,7 @@ from stages.core import prompts
 from stages.core.errors import ModelError
 from stages.core.lang import Lang, choose
 from stages.core.lines import schema
-from stages.core.linking.plan import numbered, steps
+from stages.core.linking.plan import number_steps, steps
 from stages.core.records import Meta, Plan, Table, Task
 from stages.core.runtime.stage import ASKS, Capability, Stage
 from stages.core.text import block, safe_lines
@@ -60,11 +60,11 @@ async def plan(
     question = task.get("question", "")
     lang = choose(lang, question)
     if model is None:
-        return _section(numbered(steps(question, lang)), [], "", {"lang": lang})
+        return _section(number_steps(steps(question, lang)), [], "", {"lang": lang})
     meta: Meta = {"lang": lang, "prompt": _hash(lang)}
     written, error = await _drafts(model, question, lang, drafts, temperature, timeout)
     if not written:
-        return _section(numbered(steps(question, lang)), [], error, meta)
+        return _section(number_steps(steps(question, lang)), [], error, meta)
     if len(written) == 1:
         return _section(written[0], written, "", meta)
     try:
@@ -77,7 +77,7 @@ async def plan(
         return _section(
             max(written, key=len), written, f"the drafts could not be merged: {failed}", meta
         )
-    return _section(numbered(merged.data["steps"]), written, "", meta)
+    return _section(number_steps(merged.data["steps"]), written, "", meta)
 
 
 async def _drafts(
@@ -101,7 +101,7 @@ async def _drafts(
         if isinstance(answer, ModelError):
             errors.append(str(answer))
         else:
-            written.append(numbered(answer.data["steps"]))
+            written.append(number_steps(answer.data["steps"]))
     return written, f"no draft came: {errors[0]}" if errors else ""
 
 

@@ -24,7 +24,7 @@ from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import section
 from stages.core.linking.batches import LEAST_TOKENS, MOST_TOKENS
-from stages.core.linking.column_refs import column_refs, grouped
+from stages.core.linking.column_refs import column_refs, group_tables
 from stages.core.linking.judgment import kept_by_judge
 from stages.core.linking.prune.ask import SAMPLES, PruneOptions, ask, prompt_hash
 from stages.core.linking.prune.builtin import (
@@ -160,7 +160,7 @@ async def _by_model(
     skip_under: int,
 ) -> Survivors:
     """What the model leaves, or everything where there is nothing to ask."""
-    sheets = [sheet(group, lang) for group in grouped(guarded.judged)]
+    sheets = [sheet(group, lang) for group in group_tables(guarded.judged)]
     everything = PruneOutcome(
         {table["name"]: frozenset(column_refs(table)) for table in guarded.judged}
     )

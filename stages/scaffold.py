@@ -24,7 +24,7 @@ import click
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, WinnowError
-from stages.core.lines.io import STDIN, inputs, output, replacing
+from stages.core.lines.io import STDIN, inputs, output, replace_file
 
 if TYPE_CHECKING:
     from stages.core.lines.lines import CatalogLines
@@ -112,15 +112,15 @@ def _write(shelf: CatalogLines, place: Path, root: Path | None, force: bool) -> 
         DataError: The solver was edited, or the folder cannot be made.
     """
     solver = place / SOLVER
-    if solver.exists() and not force and not unedited(solver.read_bytes()):
+    if solver.exists() and not force and not is_unedited(solver.read_bytes()):
         raise DataError(
             "was edited, left as it is", place=str(solver), hint="--force writes it anew"
         )
     place.mkdir(parents=True, exist_ok=True)
     base = root or Path(shelf.catalog.get("root", "."))
-    with replacing(place / CATALOG) as stream:
+    with replace_file(place / CATALOG) as stream:
         stream.writelines(shelf.lines())
-    with replacing(solver) as stream:
+    with replace_file(solver) as stream:
         stream.write(solver_text(shelf.catalog["name"], os.path.relpath(base, place)))
     return solver
 
@@ -143,10 +143,10 @@ def solver_text(name: str, root: str) -> bytes:
     return body + f"{SEAL}{hashlib.sha256(body).hexdigest()}\n".encode()
 
 
-def unedited(content: bytes) -> bool:
+def is_unedited(content: bytes) -> bool:
     """Whether a ``solver.py`` is as it was written.
 
-    >>> unedited(solver_text("task", "..")), unedited(solver_text("task", "..") + b"x = 1\\n")
+    >>> is_unedited(solver_text("task", "..")), is_unedited(solver_text("task", "..") + b"x = 1\\n")
     (True, False)
     """
     body, mark, seal = content.rpartition(SEAL.encode())

@@ -158,7 +158,7 @@ def scan(**values: Any) -> None:  # Any: see `Options`
 def _schema() -> dict[str, object]:
     from stages.core.lines import schema
 
-    return {"oneOf": [schema.bundled(kind) for kind in ("catalog", "table", "task")]}
+    return {"oneOf": [schema.bundle(kind) for kind in ("catalog", "table", "task")]}
 
 
 def _request(values: Options) -> ScanRequest:

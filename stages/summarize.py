@@ -20,7 +20,7 @@ from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
-from stages.core.linking.column_refs import grouped, narrowed
+from stages.core.linking.column_refs import group_tables, narrow
 from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
 from stages.core.records import Meta, Summarize, Table, Task
@@ -61,7 +61,7 @@ async def summarize(
     lang = choose(lang, task.get("question", ""))
     ordered = sorted(tables, key=lambda table: table["name"])
     kept: Mapping[str, Sequence[str]] = or_empty(section(task, "prune")).get("kept", {})
-    candidates = [narrowed(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
+    candidates = [narrow(t, kept[t["name"]]) for t in ordered if t["name"] in kept]
     used = [*TASK_INPUTS, "tables", "plan", "prune"]
     used += ["link"] if section(task, "link") is not None else []
     meta: Meta = {"from": used, "lang": lang}
@@ -69,7 +69,7 @@ async def summarize(
         return _section(Semantics("", {}, {}), [], "", {**meta, "skipped": "no table survives"})
     if model is None:
         return _section(semantics(task, ordered, candidates, lang), candidates, "", meta)
-    sheets = [sheet(group, lang) for group in grouped(candidates)]
+    sheets = [sheet(group, lang) for group in group_tables(candidates)]
     excerpts = Excerpts(knowledge_chars, video_chars)
     read = await ask(model, task, sheets, lang, most=max_tokens, timeout=timeout, excerpts=excerpts)
     meta |= {"from": [*used, "prepare"], "prompt": prompt_hash(lang)}

@@ -35,7 +35,7 @@ from stages.core.linking.vote import (
     decide,
     result,
     sample_rounds,
-    unvoted,
+    without_votes,
 )
 from stages.core.params import FiniteFloatRange
 from stages.core.records import LinkTable, Meta, Table, Task, Vote
@@ -157,7 +157,7 @@ async def _by_model(
     )
     blocks = previews(voted, lang)
     if skipped := _fits(blocks, terms.skip_under):
-        kept = unvoted(lang, _SKIPPED_REASON[lang])
+        kept = without_votes(lang, _SKIPPED_REASON[lang])
         meta: Meta = {"skipped": skipped, **terms.differing()}
         return VoteAnswer({table["name"]: kept for table in voted}, 0, meta)
     batches = _batches(vote_prompt, blocks, terms.max_tokens)
@@ -166,7 +166,7 @@ async def _by_model(
     what = f"question, knowledge and video alone are over --max-tokens {terms.max_tokens}"
     error = f"{what}; raise it, or lower --knowledge-chars or --video-chars"
     return VoteAnswer(
-        {table["name"]: unvoted(lang) for table in voted}, 0, terms.differing(), error
+        {table["name"]: without_votes(lang) for table in voted}, 0, terms.differing(), error
     )
 
 

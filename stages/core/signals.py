@@ -43,7 +43,7 @@ def quietly() -> None:
         signal.signal(signal.SIGINT, _leave)
 
 
-def unwinding() -> None:
+def unwind() -> None:
     """From here on Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt where the command stands.
 
     What the caller has ignored, as nohup does, stays ignored.
@@ -70,7 +70,7 @@ def hold() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def inherited() -> None:
+def inherit() -> None:
     """In a worker forked under `hold`: Ctrl-C is the parent's business, the others just end it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in ENDINGS:

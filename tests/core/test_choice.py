@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stages.core.judge.judgment import Edge, EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.judge.priors.model_choice import apply_model_choice
-from stages.core.linking.link import POOL, Choice, batched, parse_choice
+from stages.core.linking.link import POOL, Choice, choice_batches, parse_choice
 from stages.core.records import Table
 
 NAMES = [f"t{n}" for n in range(6)]
@@ -87,7 +87,7 @@ def test_a_large_catalog_shows_what_is_kept_and_the_best_of_the_rest() -> None:
         for at, n in enumerate(many)
     ]
     task: Any = {"kind": "task", "task_id": "t", "question": "which x?"}
-    found = batched(
+    found = choice_batches(
         task, [table(n) for n in many], Judgment(tuple(ranked), (), ()), "en", tokens=2000
     )
     shown = [name for batch in found for name in batch.tables]
@@ -100,7 +100,7 @@ def test_a_large_catalog_shows_what_is_kept_and_the_best_of_the_rest() -> None:
 def test_a_reply_is_read_against_its_own_batch() -> None:
     task: Any = {"kind": "task", "task_id": "t", "question": "which x?"}
     ranked = tuple(RankedTable(n, 0.5, True) for n in NAMES[:2])
-    batch = batched(task, TABLES, Judgment(ranked, (), ()), "zh")[0]
+    batch = choice_batches(task, TABLES, Judgment(ranked, (), ()), "zh")[0]
     said = [
         {"reason": "r", "table_name": n, "columns": c}
         for n, c in (("T1", ["A", "a", "t1.b", "c"]), ("t5", []), ("t1", ["b"]))

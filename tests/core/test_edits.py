@@ -11,7 +11,7 @@ import pytest
 from stages.core.lines import edits, schema
 from stages.core.readers import conflicts
 from stages.core.readers.collapse import shown_at
-from stages.core.readers.vote import voted
+from stages.core.readers.vote import voted_tables
 from tests.helpers.tools import pipe, run
 
 Edit = Callable[[dict[str, Any]], Any]
@@ -183,4 +183,4 @@ def test_a_table_both_kept_and_pruned_is_told(judged: bytes) -> None:
     ],
 )
 def test_part_of_a_vote_written_by_hand_is_read(section: dict[str, Any], kept: str) -> None:
-    assert voted(section, "abc") == set(kept)
+    assert voted_tables(section, "abc") == set(kept)

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from stages.core.linking.batches import Batch
-from stages.core.linking.column_refs import column_refs, every, folded, grouped, narrowed
+from stages.core.linking.column_refs import column_refs, every, group_tables, kept_names, narrow
 from stages.core.linking.prune.builtin import ProtectedColumns, declared_keys, is_name_column
 from stages.core.linking.render import sheet, table_text, whole
 from tests.helpers.linking_tables import sessions, table
@@ -19,7 +19,7 @@ def shown(group, lang="en"):
 
 
 def test_tables_with_the_same_column_names_are_one_group():
-    groups = grouped(sessions())
+    groups = group_tables(sessions())
     assert [group.names for group in groups] == [
         ("ga_sessions_2016", "ga_sessions_2017", "ga_sessions_2018"),
         ("unrelated_table",),
@@ -28,18 +28,18 @@ def test_tables_with_the_same_column_names_are_one_group():
 
 def test_neither_types_nor_column_order_nor_table_order_count():
     tables = [table("b", "x:BIGINT", "y"), table("a", "y", "x"), table("c", "x")]
-    groups = grouped(tables)
+    groups = group_tables(tables)
     assert [group.names for group in groups] == [("a", "b"), ("c",)]
     random.Random(1).shuffle(tables)
-    assert grouped(tables) == groups
+    assert group_tables(tables) == groups
 
 
 def test_tables_without_columns_stand_alone():
-    assert [group.names for group in grouped([table("a"), table("b")])] == [("a",), ("b",)]
+    assert [group.names for group in group_tables([table("a"), table("b")])] == [("a",), ("b",)]
 
 
 def test_a_group_shows_columns_once_and_every_table():
-    said = shown(grouped(sessions())[0])
+    said = shown(group_tables(sessions())[0])
     assert said.count("trafficSource.source") == 1
     assert [line for line in said.splitlines() if " = " in line] == [
         "t1 = ga_sessions_2016",
@@ -51,14 +51,14 @@ def test_a_group_shows_columns_once_and_every_table():
 def test_types_and_comments_that_differ_are_noted_with_the_table():
     tables = [table("a", "x:BIGINT", "y"), table("b", "x:DOUBLE", "y"), table("c", "x:BIGINT", "y")]
     tables[2]["columns"][1]["comment"] = "in kilos"
-    lines = shown(grouped(tables)[0]).splitlines()
+    lines = shown(group_tables(tables)[0]).splitlines()
     assert "- x BIGINT [t2: DOUBLE]" in lines
     assert "- y VARCHAR [t3: in kilos]" in lines
 
 
 def test_differences_of_many_tables_are_counted():
     tables = [table("a", "x:BIGINT")] + [table(f"b{n:02}", "x:DOUBLE") for n in range(20)]
-    assert "t9, 12 more: DOUBLE]" in shown(grouped(tables)[0])
+    assert "t9, 12 more: DOUBLE]" in shown(group_tables(tables)[0])
 
 
 def test_keys_descriptions_and_examples_are_shown():
@@ -72,7 +72,7 @@ def test_keys_descriptions_and_examples_are_shown():
         description="all orders",
     )
     one["columns"][1] |= {"description": "who ordered", "examples": ["1", "2", "3"]}
-    assert shown(grouped([one])[0]) == (
+    assert shown(group_tables([one])[0]) == (
         "### t1 = orders (7 rows): all orders\ncolumns:\n- id BIGINT primary key\n"
         "- customer BIGINT -> customers.id: who ordered (e.g. 1; 2)"
     )
@@ -83,13 +83,15 @@ def test_hostile_names_and_values_stay_on_their_line():
     one = table("t", evil, description=evil)
     one["name"] = evil
     one["columns"][0] |= {"comment": evil, "examples": [evil]}
-    said = shown(grouped([one])[0])
+    said = shown(group_tables([one])[0])
     assert len(said.splitlines()) == 3
     assert not {"\u202e", "\u200b"} & set(said)
 
 
 def test_a_name_of_any_length_is_cut():
-    assert len(shown(grouped([table("n" * 9000, "c" * 9000, description="d" * 9000)])[0])) < 1500
+    assert (
+        len(shown(group_tables([table("n" * 9000, "c" * 9000, description="d" * 9000)])[0])) < 1500
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,5 +136,5 @@ def test_units_are_innermost_fields():
 def test_folding_and_narrowing_are_inverse():
     one = table("t", "a>x,y", "b", "c>z")
     for kept in (["a.x", "b"], ["a", "c"], ["b"], []):
-        left = narrowed(one, kept)
-        assert folded(one, set(column_refs(left))) == kept
+        left = narrow(one, kept)
+        assert kept_names(one, set(column_refs(left))) == kept

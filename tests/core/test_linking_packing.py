@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.linking.batches import packed
-from stages.core.linking.column_refs import grouped
+from stages.core.linking.column_refs import group_tables
 from stages.core.linking.render import sheet
 from stages.core.tokens import count
 from tests.helpers.linking_tables import table
@@ -23,7 +23,7 @@ def size(batch) -> int:
 
 def pack(tables, least, most, measure=size):
     return packed(
-        [sheet(group, "en") for group in grouped(tables)], measure, least=least, most=most
+        [sheet(group, "en") for group in group_tables(tables)], measure, least=least, most=most
     )
 
 

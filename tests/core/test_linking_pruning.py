@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.core.linking.batches import Batch
-from stages.core.linking.column_refs import grouped
+from stages.core.linking.column_refs import group_tables
 from stages.core.linking.prune.builtin import ProtectedColumns, by_evidence, cut
 from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT, PruneReply, ReplyReader
 from stages.core.linking.prune.scores import Scores
@@ -17,7 +17,7 @@ from tests.helpers.linking_tables import sessions, table
 
 
 def reader(tables):
-    return ReplyReader(Batch(tuple(whole(sheet(group, "en")) for group in grouped(tables))))
+    return ReplyReader(Batch(tuple(whole(sheet(group, "en")) for group in group_tables(tables))))
 
 
 def said(keys, tables=(), **columns):

@@ -12,7 +12,7 @@ import pytest
 
 from stages.core.model import Reply, Request
 from stages.core.model.dry_run import placeholder
-from stages.core.model.structured import ALL, form, mending, messages
+from stages.core.model.structured import ALL, ask_again, form, messages
 from stages.link import link
 from stages.prune import prune
 from stages.summarize import summarize
@@ -135,5 +135,5 @@ def test_both_sides_of_pruning_share_the_tables_too(mode: Any) -> None:
 def test_a_mended_reply_repeats_the_whole_of_what_was_asked(mode: Any) -> None:
     [request] = asked("en", rounds=1)
     before = messages(request, mode)
-    after = mending(before, "nonsense", "no JSON", request)
+    after = ask_again(before, "nonsense", "no JSON", request)
     assert after[: len(before)] == before

@@ -23,7 +23,7 @@ def test_schema_is_valid_and_stands_alone_when_bundled(name):
     document = schema.load(name)
     assert document["$id"] == f"winnow:{name}"
     jsonschema.Draft202012Validator.check_schema(document)
-    assert "winnow:meta" not in str(schema.bundled(name).get("properties", {}).get("meta", ""))
+    assert "winnow:meta" not in str(schema.bundle(name).get("properties", {}).get("meta", ""))
 
 
 def test_records_are_made_from_the_schemas():

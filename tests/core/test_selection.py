@@ -10,10 +10,10 @@ import pytest
 from stages.cli import REGISTRY
 from stages.core import readers
 from stages.core.readers import PLAIN, named, reader_of, relevance
-from stages.core.readers.link import linked
+from stages.core.readers.link import linked_tables
 from stages.core.readers.prune import superset
-from stages.core.readers.refine import focused
-from stages.core.readers.vote import voted
+from stages.core.readers.refine import refined_columns
+from stages.core.readers.vote import voted_tables
 from stages.core.text import listed
 
 PLACES = readers.__path__
@@ -44,10 +44,10 @@ def test_relevance(vote: Any, link: Any, order: dict[str, float]) -> None:
     assert relevance("abc", vote, link) == pytest.approx(order)
 
 
-@pytest.mark.parametrize("read", [voted, superset, focused, linked])
+@pytest.mark.parametrize("read", [voted_tables, superset, refined_columns, linked_tables])
 def test_an_empty_section_is_read(read: Any) -> None:
-    found = read({}, "ab") if read is voted else read({})
-    assert set(found) == ({"a", "b"} if read is voted else set())
+    found = read({}, "ab") if read is voted_tables else read({})
+    assert set(found) == ({"a", "b"} if read is voted_tables else set())
 
 
 def test_every_table_that_a_section_names_is_named_once() -> None:

@@ -17,7 +17,7 @@ from stages.core.linking.vote import (
     clean,
     decide,
     result,
-    unvoted,
+    without_votes,
 )
 from stages.core.records import Table
 
@@ -95,7 +95,7 @@ def test_the_reason_that_is_chosen(rounds: list[tuple[bool, str]], reason: str) 
 )
 def test_a_table_that_no_round_named(lang: Any, tally: str, reason: str) -> None:
     outcome = decide([{"b": Verdict(False, "x")}, {}], "a", lang)
-    assert outcome == unvoted(lang) == TableOutcome(True, tally, reason)
+    assert outcome == without_votes(lang) == TableOutcome(True, tally, reason)
 
 
 def test_reply_fields_make_the_model_reason_first() -> None:

@@ -149,7 +149,7 @@ def run(command: Sequence[str], lines: bytes, folder: Path) -> Done:
     with (
         mock.patch.dict(os.environ, env),
         mock.patch.object(sys, "stdin", stdin),
-        mock.patch("stages.core.signals.unwinding"),  # it would take over this process's signals
+        mock.patch("stages.core.signals.unwind"),  # it would take over this process's signals
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
     ):

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from stages.core.sandbox import workbench
-from stages.scaffold import solver_text, unedited
+from stages.scaffold import is_unedited, solver_text
 from tests.helpers.sandbox_kit import write_root
 from tests.helpers.tools import winnow
 
@@ -106,7 +106,7 @@ def test_an_edited_solver_is_left_alone(task):
     assert "--force" in done.stderr.decode()
     assert path.read_text().endswith("# mine\n")
     assert winnow(task, "scaffold", "s.jsonl", "--force").returncode == 0
-    assert unedited(path.read_bytes())
+    assert is_unedited(path.read_bytes())
 
 
 def test_elsewhere_and_from_a_folder(task):

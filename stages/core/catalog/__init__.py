@@ -22,7 +22,7 @@ from stages.core.catalog.discover import (
     module_of,
     walk,
 )
-from stages.core.catalog.documents import document, marked
+from stages.core.catalog.documents import document, is_prepared
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
 from stages.core.catalog.scan_cache import Job, Result, ScanCache, ScanMemory, bounded
@@ -168,7 +168,7 @@ def _read(jobs: Sequence[Job]) -> Iterator[Result]:
 
 def _unnamed(item: DataFile, raw: SourceTable) -> FoundTable:
     origin = Origin(item.path, item.module.KIND, raw.name, item.several or raw.inner is not None)
-    return FoundTable(origin, raw, partitions.size(item.full), marked(item.full))
+    return FoundTable(origin, raw, partitions.size(item.full), is_prepared(item.full))
 
 
 def _raws(job: Job) -> Result:

@@ -25,7 +25,7 @@ MARK_FILE = ".prepared.json"
 STEM = "_doc_extracted"
 
 
-def marked(path: Path) -> bool:
+def is_prepared(path: Path) -> bool:
     """Whether the data file at ``path`` is known as prepared without opening it."""
     return path.name.split(".", 1)[0] == STEM or (path.parent / MARK_FILE).is_file()
 

@@ -56,7 +56,7 @@ def _forked(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterat
         with ProcessPoolExecutor(
             WORKERS,
             mp_context=multiprocessing.get_context("fork"),
-            initializer=signals.inherited,
+            initializer=signals.inherit,
         ) as pool:
             with signals.hold():  # they start here, and the hooks of a fork lose what is raised
                 results = pool.map(function, tasks, chunksize=CHUNK)

@@ -11,7 +11,7 @@ from stages.core.lines.sections import or_empty, section
 from stages.core.readers import relevance
 from stages.core.readers.collapse import shown_at
 from stages.core.readers.prune import superset
-from stages.core.readers.refine import focused
+from stages.core.readers.refine import refined_columns
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
 
 Level: TypeAlias = Literal["full", "names", "line"]
@@ -108,7 +108,7 @@ def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView,
     collapse = or_empty(section(task, "collapse"))
     levels, pinned = shown_at(collapse), frozenset(collapse.get("pinned", ()))
     refine, prune = section(task, "refine"), section(task, "prune")
-    refined = focused(refine) if refine is not None else {}
+    refined = refined_columns(refine) if refine is not None else {}
     wide = superset(prune) if prune is not None else {}
     order = relevance((t["name"] for t in tables), section(task, "vote"), section(task, "link"))
     made = []

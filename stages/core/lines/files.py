@@ -28,7 +28,7 @@ CHUNK = 1 << 18
 HEAD = 1 << 20
 """Bytes in which the first line of a file is looked for."""
 PART = re.compile(r"\..+\.\d+\.part")
-"""Names of files that winnow has not finished; see `streams.replacing`."""
+"""Names of files that winnow has not finished; see `io.replace_file`."""
 _LINE = re.compile(
     rb'\{"kind":"(?:catalog","v":\d|table","catalog":"|task","(?:catalog|task_id)":")'
 )

@@ -66,14 +66,14 @@ def output(path: str | None) -> Iterator[Output]:
         yield out
         out.flush()
         return
-    with replacing(Path(path)) as stream:
+    with replace_file(Path(path)) as stream:
         out = Output(stream, path)
         yield out
         out.flush()
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replace_file(path: Path) -> Iterator[IO[bytes]]:
     """A new file beside ``path`` that is renamed over it at the end, and removed on failure.
 
     Something that is no regular file (a device, a pipe) is written in place.

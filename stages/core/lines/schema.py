@@ -69,7 +69,7 @@ def input_file(name: str) -> JsonObject:
     return cast("JsonObject", orjson.loads((folder() / "inputs" / f"{name}.json").read_bytes()))
 
 
-def bundled(name: str) -> dict[str, object]:
+def bundle(name: str) -> dict[str, object]:
     """The schema with the documents that it refers to inlined, fit to stand alone."""
     return cast("JsonObject", _inline(load(name)))
 
@@ -170,7 +170,7 @@ def explain(record: object, name: str, strict: bool = True, within: str = "") ->
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    document = bundled(name) if strict else lenient(bundled(name))
+    document = bundle(name) if strict else lenient(bundle(name))
     error = best_match(Draft202012Validator(document).iter_errors(record))
     if error is None:  # the two libraries differ: keep the verdict of the one that refused
         return f"does not fit the schema {name}"

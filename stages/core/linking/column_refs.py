@@ -46,14 +46,14 @@ def every(tables: Sequence[Table]) -> list[ColumnRef]:
     return [(table["name"], name) for table in tables for name in column_refs(table)]
 
 
-def folded(table: Table, kept: Collection[str]) -> list[str]:
+def kept_names(table: Table, kept: Collection[str]) -> list[str]:
     """The kept candidate columns as a section lists them, in the table's own order.
 
     A nested column all of whose fields are kept stands by its own name.
 
     >>> fields = [{"name": "a.x", "type": "INT"}, {"name": "a.y", "type": "INT"}]
     >>> table = {"columns": [{"name": "a", "type": "STRUCT", "fields": fields}]}
-    >>> folded(table, {"a.x"}), folded(table, {"a.x", "a.y"})
+    >>> kept_names(table, {"a.x"}), kept_names(table, {"a.x", "a.y"})
     (['a.x'], ['a'])
     """
     found: list[str] = []
@@ -64,12 +64,12 @@ def folded(table: Table, kept: Collection[str]) -> list[str]:
     return found
 
 
-def narrowed(table: Table, kept: Collection[str]) -> Table:
+def narrow(table: Table, kept: Collection[str]) -> Table:
     """The table with no columns and fields but those that a ``prune`` section keeps of it.
 
     >>> fields = [{"name": "a.x", "type": "INT"}, {"name": "a.y", "type": "INT"}]
     >>> columns = [{"name": "a", "type": "STRUCT", "fields": fields}, {"name": "b", "type": "INT"}]
-    >>> left = narrowed({"name": "t", "columns": columns}, ["a.x"])["columns"]
+    >>> left = narrow({"name": "t", "columns": columns}, ["a.x"])["columns"]
     >>> [[field["name"] for field in column["fields"]] for column in left]
     [['a.x']]
     """
@@ -103,7 +103,7 @@ class Group:
         return tuple(table["name"] for table in self.tables)
 
 
-def grouped(tables: Sequence[Table]) -> list[Group]:
+def group_tables(tables: Sequence[Table]) -> list[Group]:
     """All groups, those of one table too, by the name of the first table.
 
     Only names count, not types and comments; the order in which the tables come changes

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from stages.core.graph import Union, shortest_tree, way
-from stages.core.linking.column_refs import grouped
+from stages.core.linking.column_refs import group_tables
 from stages.core.linking.explore.judgments import ColumnNames
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Relations:
         self.tables: Mapping[str, Table] = {table["name"]: table for table in ordered}
         self._group = {
             name: (number, _without_digits(name))
-            for number, found in enumerate(grouped(ordered))
+            for number, found in enumerate(group_tables(ordered))
             for name in found.names
         }
         self._real: dict[str, ColumnNames] = {}

@@ -79,7 +79,7 @@ def requests(batches: Sequence[ChoiceBatch], lang: Lang) -> list[Request]:
     ]
 
 
-def batched(
+def choice_batches(
     task: Task,
     tables: Sequence[Table],
     judgment: Judgment,

@@ -90,10 +90,10 @@ def steps(question: str, lang: Lang) -> list[str]:
     return [WORDS[lang][kind] + comma.join(named[kind]) for kind in KINDS if kind in named]
 
 
-def numbered(found: Sequence[str]) -> str:
+def number_steps(found: Sequence[str]) -> str:
     """The steps as one numbered list (seed 004, 3.1).
 
-    >>> numbered(["Filter.", "Return."])
+    >>> number_steps(["Filter.", "Return."])
     '1. Filter.\\n2. Return.'
     """
     return "\n".join(f"{number}. {' '.join(step.split())}" for number, step in enumerate(found, 1))

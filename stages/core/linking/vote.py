@@ -84,13 +84,13 @@ def decide(rounds: Sequence[Round], table: str, lang: Lang) -> TableOutcome:
     """
     verdicts = [votes[table] for votes in rounds if table in votes]
     if not verdicts:
-        return unvoted(lang)
+        return without_votes(lang)
     yes = sum(verdict.relevant for verdict in verdicts)
     relevant = yes * 2 >= len(verdicts)
     return TableOutcome(relevant, f"{yes}/{len(verdicts)}", _reason(verdicts, relevant))
 
 
-def unvoted(lang: Lang, reason: str = "") -> TableOutcome:
+def without_votes(lang: Lang, reason: str = "") -> TableOutcome:
     """The outcome for a table without votes: kept, since silence never drops a table."""
     return TableOutcome(True, UNVOTED_TALLY[lang], reason or UNVOTED_REASON[lang])
 

@@ -103,7 +103,7 @@ class Conversation:
                 raise self._unusable("no usable reply", problem)
             text = structured.without_thoughts(sent.answer.text)
             said = structured.messages(self.request, self.settled.mode)
-            said = structured.mending(said, text, problem.what, self.request)
+            said = structured.ask_again(said, text, problem.what, self.request)
             sent, data, problem = await self._whole(said)
             if problem is not None:
                 self._note(sent, "invalid")

@@ -133,7 +133,7 @@ def without_system(said: list[dict[str, str]]) -> list[dict[str, str]]:
     return [first, *said[2:]]
 
 
-def mending(
+def ask_again(
     said: list[dict[str, str]], text: str, problem: str, request: Request
 ) -> list[dict[str, str]]:
     """The conversation that sends a bad reply back with what is wrong with it."""
@@ -287,7 +287,7 @@ def _calls(value: object) -> list[object]:
     several = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
         several = value["tool_calls"]
-    found = [called(one) for one in several]
+    found = [arguments_of_call(one) for one in several]
     return found if found and None not in found else []
 
 
@@ -499,10 +499,10 @@ def decode(value: object) -> object:
     return value
 
 
-def called(value: JsonValue) -> JsonValue:
+def arguments_of_call(value: JsonValue) -> JsonValue:
     """What a call of a tool is called with; None where the value is no call.
 
-    >>> called({"name": "f", "arguments": '{"a": 1}'}), called({"name": "f"})
+    >>> arguments_of_call({"name": "f", "arguments": '{"a": 1}'}), arguments_of_call({"name": "f"})
     ({'a': 1}, None)
     """
     if not isinstance(value, Mapping):

@@ -2,8 +2,8 @@
 
 A module is named as the stage whose section it reads, and found by that name. Each has a
 `READER`, through which `show` and `evaluate` look at any section in one way, and the functions
-by which a stage takes what it needs from a section: `vote.voted`, `prune.superset`,
-`refine.focused`. A section without a module of its own is read by `PLAIN`.
+by which a stage takes what it needs from a section: `vote.voted_tables`, `prune.superset`,
+`refine.refined_columns`. A section without a module of its own is read by `PLAIN`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stages.core.records import Evidence, Link, LinkTable, Table
 
 
-def linked(section: Link) -> set[str]:
+def linked_tables(section: Link) -> set[str]:
     """The tables that ``link`` keeps."""
     return {table["name"] for table in section.get("tables", ()) if table["keep"]}
 

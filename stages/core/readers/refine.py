@@ -15,7 +15,7 @@ Columns: TypeAlias = Mapping[str, str]
 """Column name to the reason it was selected for; the reason may be empty."""
 
 
-def focused(section: Refine) -> dict[str, Columns]:
+def refined_columns(section: Refine) -> dict[str, Columns]:
     """The tables and columns of the refined schema, from the ``refine`` section."""
     refined = section.get("refined_schema", {})
     return {
@@ -30,7 +30,7 @@ def focused(section: Refine) -> dict[str, Columns]:
 def _kept(section: Refine) -> KeptColumns:
     if "refined_schema" not in section:
         raise KeyError("refined_schema")
-    found = {table: frozenset(columns) for table, columns in focused(section).items()}
+    found = {table: frozenset(columns) for table, columns in refined_columns(section).items()}
     return KeptColumns(frozenset(found), found)
 
 
@@ -41,10 +41,10 @@ def _summary(section: Refine) -> str:
 
 
 def _ranking(section: Refine, order: Order) -> Lists:
-    kept = focused(section)
+    kept = refined_columns(section)
     return [("kept", [f"{name} ({', '.join(kept[name])})" for name in order.ranked(kept)])]
 
 
 READER: SectionReader[Refine] = SectionReader(
-    _summary, PLAIN.why, PLAIN.diff, kept=_kept, names=focused, ranking=_ranking
+    _summary, PLAIN.why, PLAIN.diff, kept=_kept, names=refined_columns, ranking=_ranking
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stages.core.records import Table, Vote
 
 
-def voted(section: Vote, tables: Iterable[str]) -> set[str]:
+def voted_tables(section: Vote, tables: Iterable[str]) -> set[str]:
     """The tables that vote keeps: all that it does not skip.
 
     A table that no verdict is about is kept, and so are all where no round succeeded. Where
@@ -80,7 +80,7 @@ def _conflicts(section: Vote, tables: Sequence[Table]) -> Iterator[str]:
 def _kept(section: Vote) -> KeptColumns:
     if "relevant_tables" not in section:
         raise KeyError("relevant_tables")
-    tables = voted(section, _names(section))
+    tables = voted_tables(section, _names(section))
     return KeptColumns(frozenset(tables), evidence=section.get("reasons", {}))
 
 
@@ -93,7 +93,7 @@ def _summary(section: Vote) -> str:
 
 def _ranking(section: Vote, order: Order) -> Lists:
     names = list(dict.fromkeys(_names(section)))
-    kept, always = voted(section, names), section.get("always_keep", ())
+    kept, always = voted_tables(section, names), section.get("always_keep", ())
     tallies = section.get("vote_tally", {})
 
     def said(name: str) -> str:

@@ -14,7 +14,15 @@ from stages.core.errors import NotCached, Unreachable
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput
 from stages.core.model import from_options
 from stages.core.params import Options
-from stages.core.runtime.runner import RunPlan, call, failed, finish, passed, prepare, totals
+from stages.core.runtime.runner import (
+    RunPlan,
+    call,
+    finish,
+    pass_through,
+    prepare,
+    report_failure,
+    totals,
+)
 
 LINES_READ_AHEAD = 64
 
@@ -77,7 +85,7 @@ class AsyncRunner:
                 plan, asked, await found if isinstance(found, Awaitable) else found, model
             )
         except Exception as error:
-            return failed(asked, error)
+            return report_failure(asked, error)
 
     async def _write(self, head: Head | Exception) -> None:
         if isinstance(head, Exception):
@@ -86,7 +94,7 @@ class AsyncRunner:
             self.out.write(await head)
             self.out.flush()
         else:
-            passed(head, self.out)
+            pass_through(head, self.out)
 
     async def _rescue(self) -> None:
         """Stop what is in flight, and write the tasks that had come to their end."""
@@ -101,7 +109,7 @@ class AsyncRunner:
         await asyncio.gather(*tasks, return_exceptions=True)
         for head in heads:
             if isinstance(head, CatalogLines):
-                passed(head, self.out)
+                pass_through(head, self.out)
             elif isinstance(head, asyncio.Task) and head in ended and head.exception() is None:
                 self.out.write(head.result())
         self.out.flush()

@@ -112,7 +112,7 @@ def run(stage: Stage, options: Options, common: Options) -> None:
     """
     diagnostics.begin(f"winnow {stage.name}", quiet=common["quiet"], verbose=common["verbose"])
     if common["schema"]:
-        click.echo(orjson.dumps(schema.bundled(stage.name), option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(schema.bundle(stage.name), option=orjson.OPT_INDENT_2))
         return
     plan = RunPlan(
         stage,
@@ -169,9 +169,9 @@ def _data(plan: RunPlan, common: Mapping[str, object]) -> Iterator[None]:
 
 def _output(stage: Stage, common: Options) -> AbstractContextManager[Output]:
     if stage.report:
-        from stages.core.runtime.outputs import reporting
+        from stages.core.runtime.outputs import with_report
 
-        return reporting(stage, common, output(common["output"]))
+        return with_report(stage, common, output(common["output"]))
     if stage.text and common["text"]:
         from stages.core.runtime.outputs import texts
 

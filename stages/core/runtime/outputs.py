@@ -16,7 +16,7 @@ import orjson
 from stages.core import diagnostics
 from stages.core.errors import DataError, LineError, UsageError
 from stages.core.jsontypes import JsonMapping
-from stages.core.lines.io import output, replacing
+from stages.core.lines.io import output, replace_file
 from stages.core.lines.lines import Output, parse
 from stages.core.lines.sections import sound
 from stages.core.params import Options
@@ -65,7 +65,7 @@ class RecordingOutput(Output):
 
 
 @contextmanager
-def reporting(
+def with_report(
     stage: Stage, common: Options, base: AbstractContextManager[Output]
 ) -> Iterator[Output]:
     """The output, and at its good end the report where one is asked for; none of a dry run."""
@@ -76,7 +76,7 @@ def reporting(
             return
         noting = RecordingOutput(out)
         yield noting
-    with replacing(Path(path)) as stream:
+    with replace_file(Path(path)) as stream:
         stream.write(stage.report.make(noting.reported))
 
 
@@ -155,7 +155,7 @@ def _write_files(sink: TextSink, folder: Path) -> None:
             diagnostics.error(DataError(what, place=task_id, hint=hint))
             continue
         try:
-            with replacing(folder / f"{task_id}{sink.suffixes[task_id]}") as stream:
+            with replace_file(folder / f"{task_id}{sink.suffixes[task_id]}") as stream:
                 stream.write(text.encode())
         except OSError as error:
             diagnostics.error(DataError(diagnostics.os_message(error), place=task_id))

@@ -256,7 +256,7 @@ def _say_lacking(plan: RunPlan) -> None:
         diagnostics.note(f"{them} came: {needed} ran on other tasks only")
 
 
-def failed(asked: TaskInput, error: Exception) -> bytes:
+def report_failure(asked: TaskInput, error: Exception) -> bytes:
     """Report the error; the task goes on as it was, and so do the others."""
     if isinstance(error, OSError):
         raise error  # the output's own: a closed pipe, a full disk
@@ -273,7 +273,7 @@ def _place(asked: TaskInput) -> str:
     return asked.task["task_id"]
 
 
-def passed(item: CatalogLines | BadLine, out: Output) -> None:
+def pass_through(item: CatalogLines | BadLine, out: Output) -> None:
     """Write what no stage works on."""
     if isinstance(item, CatalogLines):
         for raw in item.lines():
@@ -291,7 +291,7 @@ def run_now(plan: RunPlan, items: Iterator[Item], out: Output) -> None:
             out.write(_one_now(plan, item))
             out.flush()
         else:
-            passed(item, out)
+            pass_through(item, out)
     totals(plan)
 
 
@@ -302,7 +302,7 @@ def _one_now(plan: RunPlan, asked: TaskInput) -> bytes:
             return ready
         return finish(plan, asked, at_once(call(plan, asked, None)), None)
     except Exception as error:
-        return failed(asked, error)
+        return report_failure(asked, error)
 
 
 def at_once(found: Section | Awaitable[Section]) -> Section:

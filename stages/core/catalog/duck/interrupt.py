@@ -19,7 +19,7 @@ _watched: ContextVar[list[duckdb.DuckDBPyConnection] | None] = ContextVar("watch
 
 
 @contextmanager
-def interrupted(
+def watch_time(
     con: duckdb.DuckDBPyConnection, seconds: float, late: threading.Event, stopped: threading.Event
 ) -> Iterator[None]:
     """Interrupt what runs on the connection, again and again, once it is stopped or late.
@@ -56,7 +56,7 @@ def interrupted(
 
 @contextmanager
 def also(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let `interrupted`, where it is in force, interrupt this connection too."""
+    """Let `watch_time`, where it is in force, interrupt this connection too."""
     cons = _watched.get()
     if cons is None:
         yield

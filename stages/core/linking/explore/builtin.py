@@ -16,7 +16,7 @@ from stages.core.judge.judgment import EvidencePiece, RankedTable
 from stages.core.judge.wording import reason
 from stages.core.lang import Lang
 from stages.core.linking.column_refs import column_of, column_refs
-from stages.core.linking.explore.judgments import judged, judgment
+from stages.core.linking.explore.judgments import judge_column, judgment
 from stages.core.linking.explore.profile import (
     KeyOverlap,
     TableProfile,
@@ -295,7 +295,7 @@ class Observer:
             if name in reasons:
                 overlaps = seen.overlaps.get(table["name"], ())
                 said = self._say.observations(table["name"], name, facts, overlaps)
-                yield judged(name, "; ".join(dict.fromkeys(reasons[name])), said)
+                yield judge_column(name, "; ".join(dict.fromkeys(reasons[name])), said)
 
     def _reasons(
         self, table: Table, facts: TableProfile, relevant: frozenset[str]

@@ -59,7 +59,7 @@ def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -
         if name is None:
             unknown.append(said["column_name"])
         elif name not in columns:
-            columns[name] = judged(name, said["relevance_reason"], said["observations"])
+            columns[name] = judge_column(name, said["relevance_reason"], said["observations"])
     notes = []
     if unknown:
         listed = ", ".join(visible(name, 80) for name in unknown[:5])
@@ -74,7 +74,7 @@ def parse_judgment(reply: JsonMapping, table: Table, log: Sequence[Statement]) -
     return TableFinding(made, notes)
 
 
-def judged(name: str, reason: str, seen: str) -> JudgedColumn:
+def judge_column(name: str, reason: str, seen: str) -> JudgedColumn:
     """One column of a judgment; texts are cut, and lone surrogates, which no line can hold, go."""
     return {"column_name": name, "relevance_reason": _text(reason), "observations": _text(seen)}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from stages.core.linking.column_refs import ColumnRef, column_refs, every, folded, grouped
+from stages.core.linking.column_refs import ColumnRef, column_refs, every, group_tables, kept_names
 from stages.core.linking.prune.replies import PruneReply
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ def superset_section(
     """
     whole = {table["name"]: tuple(column_refs(table)) for table in tables}
     made: dict[str, object] = {
-        "kept": {t["name"]: folded(t, kept[t["name"]]) for t in tables if t["name"] in kept},
+        "kept": {t["name"]: kept_names(t, kept[t["name"]]) for t in tables if t["name"] in kept},
         "deleted": _lost(whole, whole, kept if cut is None else cut),
     }
     if cut is not None:
         made["cut"] = _lost(whole, cut, kept)
     shown = [table for table in tables if table["name"] in kept]
-    several = [group.names for group in grouped(shown) if len(group.names) > 1]
+    several = [group.names for group in group_tables(shown) if len(group.names) > 1]
     made |= {
         "groups": {group[0]: list(group) for group in several},
         "votes": [_vote(item) for item in contested[:LISTED]],

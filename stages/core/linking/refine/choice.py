@@ -67,7 +67,7 @@ class Selection:
 
     def _listed(self, table: Table) -> list[RefinedColumn]:
         found = self._found[table["name"]]
-        return [_entry(name, found[name]) for name in ordered(table, found)]
+        return [_entry(name, found[name]) for name in in_table_order(table, found)]
 
 
 def _entry(name: str, pick: ColumnChoice) -> RefinedColumn:
@@ -86,10 +86,10 @@ def above(path: str) -> list[str]:
     return [path[:place] for place, char in enumerate(path) if char == "."]
 
 
-def ordered(table: Table, names: Collection[str]) -> list[str]:
+def in_table_order(table: Table, names: Collection[str]) -> list[str]:
     """Columns and paths in the order of the table.
 
-    >>> ordered({"columns": [{"name": "b"}, {"name": "a"}]}, {"a", "b"})
+    >>> in_table_order({"columns": [{"name": "b"}, {"name": "a"}]}, {"a", "b"})
     ['b', 'a']
     """
     every = [

@@ -226,7 +226,7 @@ class Store:
         """Run the loader on a connection of its own, within its time."""
         import duckdb
 
-        from stages.core.catalog.duck.interrupt import by_hand, interrupted
+        from stages.core.catalog.duck.interrupt import by_hand, watch_time
 
         late = threading.Event()
         config: dict[str, str | bool | int | float | list[str]] = {
@@ -237,7 +237,7 @@ class Store:
         }
         try:
             with duckdb.connect(str(path), config=config) as con:
-                with interrupted(con, self.limits.load_seconds, late, self._stopped):
+                with watch_time(con, self.limits.load_seconds, late, self._stopped):
                     self._rows(con, table)
                 con.execute("CHECKPOINT")
         except Exception as error:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from stages.core.errors import SqlRefused
 from stages.core.sandbox.forms import call, kinds
 from stages.core.sandbox.forms.table import MADE, WRITE_DUCKDB, Scope, duck_cast, fill
-from stages.core.sandbox.forms.times import shifted
+from stages.core.sandbox.forms.times import shift
 from stages.core.sandbox.forms.units import extracted_by, unit_of
 from stages.core.sandbox.names import shown
 
@@ -484,9 +484,9 @@ def _plus_minus(node: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(right, exp.Interval):
         if scope.source == "postgres":
             return node
-        return shifted(left.copy(), right.copy(), scope, "+" if isinstance(node, exp.Add) else "-")
+        return shift(left.copy(), right.copy(), scope, "+" if isinstance(node, exp.Add) else "-")
     if isinstance(left, exp.Interval) and scope.source != "postgres":
-        return shifted(right.copy(), left.copy(), scope, "+")
+        return shift(right.copy(), left.copy(), scope, "+")
     both = {scope.kind(left), scope.kind(right)}
     if scope.source in _TIMES_HINT and both & kinds.TIMES and not _plain_days(both, scope):
         raise SqlRefused("arithmetic with dates refused", hint=_TIMES_HINT[scope.source])

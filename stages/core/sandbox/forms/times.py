@@ -20,7 +20,7 @@ _DATE_UNITS = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 _TIME_UNITS = frozenset({"HOUR", "MINUTE", "SECOND", "MICROSECOND", "MILLISECOND"})
 
 
-def shifted(value: exp.Expr, by: exp.Interval, scope: Scope, sign: str) -> exp.Expr:
+def shift(value: exp.Expr, by: exp.Interval, scope: Scope, sign: str) -> exp.Expr:
     """A time and an interval; a date stays one where the interval is of days or longer."""
     unit = by.unit.name.upper() if by.unit is not None else ""
     if scope.source in ("mysql", "bigquery", "snowflake") and unit not in _DATE_UNITS | _TIME_UNITS:
@@ -66,7 +66,7 @@ def _added(name: str, args: Args, scope: Scope, sign: str) -> exp.Expr:
         if scope.source == "bigquery" or name not in ("adddate", "subdate"):
             raise SqlRefused(f"{name} without INTERVAL refused", hint="write INTERVAL n DAY")
         by = exp.Interval(this=by.copy(), unit=exp.var("DAY"))
-    return shifted(args[0].copy(), by.copy(), scope, sign)
+    return shift(args[0].copy(), by.copy(), scope, sign)
 
 
 def mysql_add(name: str, args: Args, scope: Scope) -> exp.Expr:
@@ -105,7 +105,7 @@ def to_char(name: str, args: Args, scope: Scope) -> exp.Expr:
     return formats.written(scope.cast(args[0], "s"), args[1], name, scope)
 
 
-def strftime_swapped(name: str, args: Args, scope: Scope) -> exp.Expr:
+def swap_strftime(name: str, args: Args, scope: Scope) -> exp.Expr:
     """BigQuery's ``FORMAT_DATE(format, time)``."""
     return formats.written(scope.cast(args[1], "s"), args[0], name, scope)
 
@@ -181,7 +181,7 @@ def mysql_timestampadd(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``TIMESTAMPADD(unit, n, x)``."""
     unit = unit_name(args[0], name).removeprefix("SQL_TSI_")
     by = exp.Interval(this=args[1].copy(), unit=exp.var(unit))
-    return shifted(args[2].copy(), by, scope, "+")
+    return shift(args[2].copy(), by, scope, "+")
 
 
 _FULL = {"MICROSECOND": 1, "WEEK": 7 * _MICROS["DAY"], **_MICROS}
@@ -216,7 +216,7 @@ _TRUNCATED = ("MICROSECONDS", "MILLISECONDS", "SECOND", "MINUTE", "HOUR", "DAY",
               "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM")  # fmt: skip
 
 
-def truncated(name: str, args: Args, scope: Scope) -> exp.Expr:
+def truncate(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``DATE_TRUNC('unit', x)``; weeks begin on Monday."""
     unit = unit_name(args[0], name)
     if unit not in _TRUNCATED:
@@ -298,7 +298,7 @@ def bigquery_timestamp_diff(name: str, args: Args, scope: Scope) -> exp.Expr:
 def snowflake_dateadd(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``DATEADD(unit, n, x)``."""
     by = exp.Interval(this=args[1].copy(), unit=exp.var(unit_name(args[0], name)))
-    return shifted(args[2].copy(), by, scope, "+")
+    return shift(args[2].copy(), by, scope, "+")
 
 
 def add_months(_name: str, args: Args, scope: Scope) -> exp.Expr:

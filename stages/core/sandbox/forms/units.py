@@ -31,7 +31,7 @@ def unit_name(node: exp.Expr, name: str) -> str:
     return _SHORT.get(word, word)
 
 
-def extracted(name: str, args: Args, scope: Scope) -> exp.Expr:
+def extract(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``DATE_PART('unit', x)``."""
     return extracted_by(unit_name(args[0], name), _timed(args[1], scope), name, scope)
 

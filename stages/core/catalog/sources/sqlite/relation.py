@@ -174,7 +174,7 @@ def relation_of(con: sqlite3.Connection, name: str, sql: str) -> Relation:
         return _none(f"a virtual table: {error}")
     if all(row[1] for row in info):
         return Relation(quoted(name), info, True, {row[1]: row[1] for row in info})
-    return _renamed(quoted(name), info, named([row[1] for row in info]))
+    return _renamed(quoted(name), info, fill_names([row[1] for row in info]))
 
 
 def virtual_sql(con: sqlite3.Connection, name: str) -> str:
@@ -185,10 +185,10 @@ def virtual_sql(con: sqlite3.Connection, name: str) -> str:
     return str(row[0]) if row else ""
 
 
-def named(names: Sequence[str]) -> list[str]:
+def fill_names(names: Sequence[str]) -> list[str]:
     """The names, with one by its place for each that is empty.
 
-    >>> named(["", "name", "column2", ""])
+    >>> fill_names(["", "name", "column2", ""])
     ['column0', 'name', 'column2', 'column3']
     """
     taken = {name.casefold() for name in names}
@@ -234,7 +234,7 @@ def _full_text(con: sqlite3.Connection, name: str, sql: str) -> Relation:
     if len(kept) != len(names):
         return _none("a virtual table whose text is kept in a way that is not known")
     info = [(*row[:2], "", 0, None, 0, 0) for row in kept]
-    return _renamed(quoted(content), info, named(names))
+    return _renamed(quoted(content), info, fill_names(names))
 
 
 def _indexes(con: sqlite3.Connection, name: str) -> bool:
