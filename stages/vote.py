@@ -221,7 +221,7 @@ def _batches(vote_prompt: VotePrompt, blocks: Sequence[str], max_tokens: int) ->
         return [range(len(blocks))]
     room = max_tokens - count(vote_prompt.user_input([]))
     # The two line breaks between blocks may cost a token of their own.
-    from stages.core.linking.brief import split
+    from stages.core.linking.packing import split
 
     return split([count(text) + 1 for text in blocks], room) if room > 0 else []
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.core.lang import Lang
-from stages.core.linking.brief import split, write_vote_prompt
+from stages.core.linking.brief import write_vote_prompt
+from stages.core.linking.packing import split
 from stages.core.records import Task
 
 

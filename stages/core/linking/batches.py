@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from stages.core.linking.packing import fill, halve
 from stages.core.linking.render import SchemaPart, Sheet, table_text, whole
 from stages.core.text import block, visible
 
@@ -126,10 +127,10 @@ def _parts(made: Sheet, room: int, notes: list[str]) -> Iterator[SchemaPart]:
         return
     heads, lines = made.costs
     shelf = room - 24
-    tables = _dealt(heads, max(shelf - sum(lines), shelf // HEADS_SHARE))
+    tables = fill(heads, max(shelf - sum(lines), shelf // HEADS_SHARE))
     n = 0
     for span in tables:
-        for columns in _dealt(lines, shelf - sum(heads[i] for i in span)):
+        for columns in fill(lines, shelf - sum(heads[i] for i in span)) or [range(0)]:
             n += 1
             yield SchemaPart(made, span, columns)
     notes.append(_split(made, n))
@@ -141,22 +142,6 @@ def _split(made: Sheet, n: int) -> str:
     return f"{what} is over the tokens of one prompt: shown in {n} parts"
 
 
-def _dealt(costs: Sequence[int], room: int) -> list[range]:
-    """Consecutive places that stay within the room; one that does not stands alone.
-
-    >>> _dealt([3, 3, 5, 9, 1], 6)
-    [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
-    """
-    found: list[range] = []
-    start = held = 0
-    for place, cost in enumerate(costs):
-        if place > start and held + cost > room:
-            found.append(range(start, place))
-            start, held = place, 0
-        held += cost
-    return [*found, range(start, len(costs))]
-
-
 def _within(
     batch: Batch, size: Callable[[Batch], int], most: int, notes: list[str]
 ) -> Iterator[Batch]:
@@ -164,15 +149,15 @@ def _within(
 
     Tokens of a whole are hardly ever more than those of its parts, so this is seldom needed.
     """
-    if size(batch) <= most:
-        yield batch
-        return
-    halves = _halves(batch)
-    if not halves:
-        shown = visible(batch.parts[0].names[0], 80)
-        notes.append(f"table {shown} has a column too large for a prompt: not asked about")
-    for half in halves:
-        yield from _within(half, size, most, notes)
+
+    def halves(over: Batch) -> list[Batch]:
+        found = _halves(over)
+        if not found:
+            shown = visible(over.parts[0].names[0], 80)
+            notes.append(f"table {shown} has a column too large for a prompt: not asked about")
+        return found
+
+    return halve(batch, lambda part: size(part) <= most, halves)
 
 
 def _halves(batch: Batch) -> list[Batch]:

@@ -8,10 +8,8 @@ task share the instructions and everything up to the list of candidate tables.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from stages.core import prompts
@@ -99,58 +97,6 @@ def write_vote_prompt(
         video=video,
         video_cut=video_cut,
     )
-
-
-def split(costs: Sequence[int], capacity: int) -> list[range]:
-    """Consecutive batches, as few as the capacity allows, and among these the most even.
-
-    Args:
-        costs: Tokens of each table, in table order.
-        capacity: Tokens that a batch may hold. A table above it stands alone in its batch.
-
-    Returns:
-        Ranges of positions that cover all tables in order; none where there is no table.
-
-    >>> split([4, 1, 3, 2], 6)
-    [range(0, 2), range(2, 4)]
-    """
-    fewest = len(_fill(costs, capacity))
-    even = _even(costs, fewest)
-    if all(len(batch) == 1 or sum(costs[i] for i in batch) <= capacity for batch in even):
-        return even
-    low, high = 0, capacity
-    while low < high:
-        middle = (low + high) // 2
-        if len(_fill(costs, middle)) <= fewest:
-            high = middle
-        else:
-            low = middle + 1
-    return _fill(costs, high)
-
-
-def _even(costs: Sequence[int], parts: int) -> list[range]:
-    """So many batches, ending where the running total is nearest to equal shares."""
-    sums = list(accumulate(costs))
-    ends = [0]
-    for part in range(1, parts):
-        goal = sums[-1] * part / parts
-        place = bisect_left(sums, goal)
-        before = place > 0 and goal - sums[place - 1] < sums[place] - goal
-        # Every batch holds a table, and leaves one for each batch that follows.
-        end = place if before else place + 1
-        ends.append(min(max(end, ends[-1] + 1), len(costs) - parts + part))
-    return [range(start, end) for start, end in pairwise([*ends, len(costs)]) if start < end]
-
-
-def _fill(costs: Sequence[int], capacity: int) -> list[range]:
-    """Batches filled one after the other, each as full as it goes."""
-    starts, held = [0], 0
-    for place, cost in enumerate(costs):
-        if place > starts[-1] and held + cost > capacity:
-            starts.append(place)
-            held = 0
-        held += cost
-    return [range(start, end) for start, end in pairwise([*starts, len(costs)]) if start < end]
 
 
 def _cut_text(kind: str, text: str, limit: int) -> tuple[str, Excerpt | None]:

@@ -14,7 +14,8 @@ from stages.core import prompts
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.lines import schema
-from stages.core.linking.brief import VotePrompt, split, write_vote_prompt
+from stages.core.linking.brief import VotePrompt, write_vote_prompt
+from stages.core.linking.packing import split
 from stages.core.linking.render import preview
 from stages.core.names import Names
 from stages.core.records import Column, Table, Task

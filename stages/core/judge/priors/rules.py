@@ -239,7 +239,7 @@ def parse_rules(raw: bytes, place: str) -> RuleFile:
     if node is None:
         return RuleFile((), digest)
     try:
-        rules = _Document(node, place).rules()
+        rules = _RuleText(node, place).rules()
     except RecursionError:
         raise DataError("nested too deeply", place=place) from None
     return RuleFile(tuple(rules), digest)
@@ -250,7 +250,7 @@ def _end(before: str) -> str:
     return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
-class _Document:
+class _RuleText:
     """Composed YAML nodes, checked against ``schemas/inputs/rules.json``; every complaint names
     line and column.
 

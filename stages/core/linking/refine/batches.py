@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from stages.core.lang import Lang
 from stages.core.linking.column_refs import ColumnRef
+from stages.core.linking.packing import fill, halve
 from stages.core.linking.refine.candidates import Candidate, CandidatePart, TableDetail
 from stages.core.text import block, visible
 
@@ -86,7 +87,8 @@ def pack(
     parts: list[CandidatePart] = []
     for piece in pieces:
         parts += _fitting(piece, room)
-    batches = [kept for batch in _packed(parts, room) for kept in _within(batch, size, most)]
+    fits: Callable[[RefineBatch], bool] = lambda batch: size(batch) <= most  # noqa: E731
+    batches = [kept for batch in _packed(parts, room) for kept in halve(batch, fits, _parts)]
     have = {unit for batch in batches for unit in batch.units}
     missing = [unit for unit in RefineBatch(tuple(pieces)).units if unit not in have]
     notes = [
@@ -121,17 +123,14 @@ def _fitting(piece: CandidatePart, room: int) -> list[CandidatePart]:
             if _cost(less) <= room:
                 return [less]
     least = replace(piece, detail=TableDetail.NAMES)
-    return list(_halved(least, room))
+    return list(halve(least, lambda part: _cost(part) <= room, _halves))
 
 
-def _halved(piece: CandidatePart, room: int) -> Iterator[CandidatePart]:
-    """Parts of the columns that fit; a single column that does not is left out."""
-    if _cost(piece) <= room:
-        yield piece
-    elif len(piece.columns) > 1:
-        middle = len(piece.columns) // 2
-        for part in (piece.columns[:middle], piece.columns[middle:]):
-            yield from _halved(replace(piece, columns=part), room)
+def _halves(piece: CandidatePart) -> list[CandidatePart]:
+    """Two parts of the columns; none of a single one, which is left out where it does not fit."""
+    columns, middle = piece.columns, len(piece.columns) // 2
+    halves = (columns[:middle], columns[middle:]) if middle else ()
+    return [replace(piece, columns=half) for half in halves]
 
 
 def _cost(piece: CandidatePart) -> int:
@@ -142,39 +141,16 @@ def _cost(piece: CandidatePart) -> int:
 
 def _packed(pieces: Sequence[CandidatePart], room: int) -> Iterator[RefineBatch]:
     """Greedy batches in the order of the pieces."""
-    held: list[CandidatePart] = []
-    tokens = 0
-    for piece in pieces:
-        cost = _cost(piece)
-        if held and tokens + cost > room:
-            yield RefineBatch(tuple(held))
-            held, tokens = [], 0
-        held.append(piece)
-        tokens += cost
-    if held:
-        yield RefineBatch(tuple(held))
+    for span in fill([_cost(piece) for piece in pieces], room):
+        yield RefineBatch(tuple(pieces[place] for place in span))
 
 
-def _within(
-    batch: RefineBatch, size: Callable[[RefineBatch], int], most: int
-) -> Iterator[RefineBatch]:
-    """The batch, halved until its prompt is within the limit."""
-    if size(batch) <= most:
-        yield batch
-        return
-    pieces = batch.pieces
-    if len(pieces) > 1:
-        halves = (pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :])
-    elif len(pieces[0].columns) > 1:
-        columns = pieces[0].columns
-        middle = len(columns) // 2
-        halves = tuple(
-            (replace(pieces[0], columns=p),) for p in (columns[:middle], columns[middle:])
-        )  # type: ignore[assignment]
-    else:
-        return
-    for half in halves:
-        yield from _within(RefineBatch(tuple(half)), size, most)
+def _parts(batch: RefineBatch) -> list[RefineBatch]:
+    """Two batches of half the pieces, or of half the columns of the only one."""
+    pieces, middle = batch.pieces, len(batch.pieces) // 2
+    if middle:
+        return [RefineBatch(pieces[:middle]), RefineBatch(pieces[middle:])]
+    return [RefineBatch((half,)) for half in _halves(pieces[0])]
 
 
 def listed_columns(chosen: Mapping[str, Sequence[str]], room: int) -> str:
