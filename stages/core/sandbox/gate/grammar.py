@@ -25,7 +25,6 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from stages.core.dialects import BY_SQL
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
-from stages.core.jsontypes import JsonObject
 
 AGAIN = 0.1
 """Seconds after which an alarm that was not heard rings again."""
@@ -111,22 +110,21 @@ class Functions(NamedTuple):
 @cache
 def functions() -> Functions:
     """The allow-list of the engine, from ``functions.toml`` of the sandbox."""
-    return _allowed(_lists("functions.toml"))
+    return _allowed("functions.toml")
 
 
 @cache
 def server_functions(dialect: str) -> Functions:
     """What may be called beside it by a server's own names, from ``servers/functions.toml``."""
-    return _allowed(_lists("servers/functions.toml")[dialect])
+    return _allowed("servers/functions.toml", dialect)
 
 
-def _lists(file: str) -> JsonObject:
+def _allowed(file: str, part: str = "") -> Functions:
     import tomllib
 
-    return tomllib.loads(resources.files("stages.core.sandbox").joinpath(file).read_text("utf-8"))
-
-
-def _allowed(lists: JsonObject) -> Functions:
+    text = resources.files("stages.core.sandbox").joinpath(file).read_text("utf-8")
+    lists = tomllib.loads(text)
+    lists = lists[part] if part else lists
     return Functions(*(frozenset(lists[name].split()) for name in Functions._fields))
 
 
