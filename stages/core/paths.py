@@ -71,14 +71,16 @@ def result_cache(given: str | Path | None = None) -> Path:
 
 
 def cache_files(name: str, folder: Path) -> Iterator[Path]:
-    """The files of a cache, those included that SQLite keeps beside its own.
+    """The files of a cache, those included that stand beside it.
 
     Args:
         name: One of `CACHES`.
         folder: The folder of the caches.
     """
     place = folder / CACHES[name]
-    beside = [place.with_name(f"{place.name}{ending}") for ending in ("", "-wal", "-shm")]
+    beside = [
+        place.with_name(f"{place.name}{ending}") for ending in ("", "-wal", "-shm", ".damaged")
+    ]
     inside = place.rglob("*") if place.is_dir() else iter(beside)
     yield from sorted(path for path in inside if path.is_file())
 

@@ -12,7 +12,7 @@ import pytest
 from stages.core.errors import SqlUnavailable
 from stages.core.sandbox.engine.pool import Pool, size_for
 from stages.core.sandbox.limits import Limits
-from stages.core.sandbox.result_cache import ResultCache
+from stages.core.sandbox.result_cache import QueryOutcome, ResultCache
 from stages.core.sandbox.session import Data, SessionOptions
 from tests.helpers import ga360
 
@@ -147,12 +147,23 @@ def test_a_catalog_without_data(opened):
     assert "no data" in data.run_query("SELECT 1 FROM t").error
 
 
-def test_a_broken_file_of_results_is_a_usage_error(tmp_path):
+def test_a_folder_of_results_that_cannot_be_made_is_a_usage_error(tmp_path):
     from stages.core.errors import UsageError
 
-    (tmp_path / "results.sqlite").write_bytes(b"no database" * 1000)
+    (tmp_path / "file").write_text("in the way")
     with pytest.raises(UsageError, match="cache cannot be used"):
-        ResultCache(tmp_path).get("k", None)
+        ResultCache(tmp_path / "file").put("k", "s", QueryOutcome("SELECT 1", None, "no", "x"))
+
+
+def test_a_broken_file_of_results_is_moved_aside_and_made_anew(tmp_path, capsys):
+    (tmp_path / "results.sqlite").write_bytes(b"no database" * 1000)
+    results = ResultCache(tmp_path)
+    assert results.get("k", None) is None
+    results.put("k", "s", QueryOutcome("SELECT 1", None, "no", "x"))
+    results.close()
+    assert ResultCache(tmp_path).get("k", "s").error == "no"
+    assert (tmp_path / "results.sqlite.damaged").read_bytes().startswith(b"no database")
+    assert capsys.readouterr().err.count("made anew") == 1
 
 
 class Slow:

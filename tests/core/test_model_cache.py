@@ -108,6 +108,20 @@ def test_a_row_that_cannot_be_read_is_no_reply_and_is_written_anew(tmp_path: Pat
         assert store.get(key()) == replace(REPLY, cached=True)
 
 
+def test_a_file_of_an_earlier_version_is_read_on(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute(
+            "CREATE TABLE replies (key TEXT PRIMARY KEY, created REAL NOT NULL, "
+            "request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID"
+        )
+        values = ("sha256:a", 1.0, "{}", orjson.dumps({**vars(REPLY), "cached": None}).decode())
+        db.execute("INSERT INTO replies VALUES (?, ?, ?, json_remove(?, '$.cached'))", values)
+    store = Cache(tmp_path)
+    assert store.get("sha256:a") == replace(REPLY, cached=True)
+    assert [entry.created for entry in store.entries()] == [1.0]
+    store.close()
+
+
 @pytest.mark.parametrize("content", [b"this is no database, but a long text" * 50, b"\x00" * 4096])
 def test_a_file_that_is_no_store_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)

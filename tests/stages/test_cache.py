@@ -199,9 +199,3 @@ def test_a_kind_stands_alone(tmp_path: Path) -> None:
     env = {"WINNOW_CACHE": str(tmp_path)}
     assert run("cache", "clear", "--kind", "scans", "--all", env=env).status == 2
     assert run("cache", "clear", "--kind", "no such", env=env).status == 2
-
-
-def test_what_is_kept_is_for_its_owner_alone(kept: Kept) -> None:
-    files = [path for path in kept.folder.rglob("*") if path.is_file()]
-    assert files
-    assert all(path.stat().st_mode & 0o077 == 0 for path in files)

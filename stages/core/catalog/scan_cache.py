@@ -24,10 +24,10 @@ from typing import TypeAlias
 import orjson
 
 from stages import __version__
-from stages.core.cache_file import open_cache, transaction
 from stages.core.catalog import partitions
 from stages.core.catalog.source_table import ScanOptions, SourceTable
 from stages.core.errors import UsageError
+from stages.core.keyvalue import KeyValueFile, KeyValueTable
 from stages.core.paths import CACHES, cache_dir
 from stages.core.records import Table
 from stages.core.text import shorten
@@ -42,13 +42,14 @@ MOST_BYTES = 512 << 20
 """Of the whole cache; beyond, the entries that were used longest ago go."""
 KEEP_SHARE = 0.7
 USED_DAY = 86_400
-PATIENCE = 5.0
-"""Seconds to wait for another process; reading the files again costs no more."""
 _FIELDS = {item.name for item in fields(SourceTable)}
-_TABLE = """
-CREATE TABLE IF NOT EXISTS entry (
-  key BLOB PRIMARY KEY, body BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID
-"""
+SCANS = KeyValueTable(
+    "entry",
+    "key BLOB PRIMARY KEY, body BLOB NOT NULL, used INTEGER NOT NULL",
+    private=True,
+    wait=5.0,
+    synchronous="OFF",
+)
 
 
 def cache_file() -> Path:
@@ -119,7 +120,7 @@ class ScanCache:
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
-        self._con: sqlite3.Connection | None = None
+        self._store: KeyValueFile | None = None
         self._broken = False
         self._used: list[bytes] = []
 
@@ -150,31 +151,32 @@ class ScanCache:
         )
         with suppress(sqlite3.Error, OSError):
             con = self._open()
-            if con is None or self._file is None:
+            if con is None or self._store is None:
                 return
-            with transaction(con):
+            with con:
+                con.execute("BEGIN IMMEDIATE")
                 con.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
                 con.executemany(
                     "UPDATE entry SET used = ? WHERE key = ?", [(now, key) for key in self._used]
                 )
             self._used = []
-            _shrink(con, self._file)
+            _shrink(self._store)
 
     def close(self) -> None:
         """Let go of the file until it is asked for again."""
-        con, self._con = self._con, None
-        if con is not None:
-            con.close()
+        if self._store is not None:
+            self._store.close()
 
     def _open(self) -> sqlite3.Connection | None:
-        if self._con is None and not self._broken:
-            try:
-                file = self._file = self._file or cache_file()
-                self._con = open_cache(file, _TABLE, busy=PATIENCE, safe=False)
-            except (sqlite3.Error, OSError, UsageError):
-                self._broken = True
-                self.close()
-        return self._con
+        if self._broken:
+            return None
+        try:
+            if self._store is None:
+                self._store = KeyValueFile(self._file or cache_file(), SCANS)
+            return self._store.connection()
+        except (sqlite3.Error, OSError, UsageError):
+            self._broken = True
+            return None
 
 
 Job: TypeAlias = tuple[str, Path, ScanOptions]
@@ -229,17 +231,15 @@ class ScanMemory:
         self.cache.close()
 
 
-def _shrink(con: sqlite3.Connection, file: Path) -> None:
+def _shrink(store: KeyValueFile) -> None:
     """Drop what was used longest ago where the cache has grown too large."""
-    if file.stat().st_size <= MOST_BYTES:
+    if store.path.stat().st_size <= MOST_BYTES:
         return
-    count = con.execute("SELECT count(*) FROM entry").fetchone()[0]
-    with con:
-        con.execute(
-            "DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used LIMIT ?)",
-            (int(count * (1 - KEEP_SHARE)),),
-        )
-    con.execute("VACUUM")
+    store.row(
+        "DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used LIMIT ?)",
+        (int(store.count() * (1 - KEEP_SHARE)),),
+    )
+    store.shrink()
 
 
 def _body(raws: Sequence[SourceTable]) -> bytes | None:

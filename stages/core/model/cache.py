@@ -10,35 +10,35 @@ replay repeats what every run has said.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import orjson
 
-from stages.core.cache_file import open_cache, transaction, unusable
 from stages.core.errors import DataError, UsageError, os_words
 from stages.core.jsontypes import JsonMapping
+from stages.core.keyvalue import KeyValueFile, KeyValueTable
 from stages.core.model.request import Reply, key_of
 from stages.core.paths import CACHES, is_export
 
 FILE = CACHES["replies"]
 PREFIX = "sha256:"
-CHECKPOINT = 10_000
-"""Pages of 4 KiB in the write-ahead log before it is folded in, which waits for the disk."""
-TABLE = """
-CREATE TABLE IF NOT EXISTS replies (
+REPLIES = KeyValueTable(
+    "replies",
+    """
     key TEXT PRIMARY KEY,      -- sha256 of the request and the base URL
     created REAL NOT NULL,     -- seconds since 1970
     request TEXT NOT NULL,     -- JSON: model, options, messages, schema, sample
     reply TEXT NOT NULL        -- JSON: data, text, tokens, cost, calls
-) WITHOUT ROWID
-"""
+    """,
+    precious=True,  # they cost money
+    checkpoint=10_000,
+)
 
 
 @dataclass(frozen=True)
@@ -107,27 +107,22 @@ class Cache:
     shared = True
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
+        self.file = KeyValueFile(folder / FILE, REPLIES)
+        self.path = self.file.path
         try:
-            self._db = self._opened(folder)
+            self._db = self.file.connection()
         except (OSError, sqlite3.Error) as error:
-            raise unusable(self.path, error) from None
-
-    def _opened(self, folder: Path) -> sqlite3.Connection:
-        if self.path.is_file() and not os.access(folder, os.W_OK):
-            # What is kept can be read; `put` says that there will be no more.
-            found = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
-            found.execute("SELECT key FROM replies LIMIT 1")
-            return found
-        found = open_cache(self.path, TABLE)
-        found.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
-        return found
+            raise UsageError(
+                f"the cache cannot be used: {error}",
+                place=str(self.path),
+                hint="move it away, or use --cache DIR or --no-cache",
+            ) from None
 
     def get(self, key: str) -> Reply | None:
         """The kept reply; None where there is none that can be read."""
         try:
-            row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-            return None if row is None else _unpacked(orjson.loads(row[0]))
+            row = self.file.row("SELECT reply FROM replies WHERE key = ?", (key,))
+            return None if row is None else _unpacked(orjson.loads(str(row[0])))
         except (sqlite3.Error, orjson.JSONDecodeError):
             return None
 
@@ -175,14 +170,13 @@ class Cache:
     def remove(self, keys: list[str]) -> int:
         """Forget these replies; how many there were."""
         with self._damage():
-            with transaction(self._db):
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
                 gone = [
                     self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount
                     for k in keys
                 ]
-            # Where there is no room for the smaller file, the larger one serves.
-            with suppress(sqlite3.OperationalError):
-                self._db.execute("VACUUM")
+            self.file.shrink()
         return sum(gone)
 
     @contextmanager
@@ -205,7 +199,7 @@ class Cache:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        self.file.close()
 
 
 class ExportedReplies:

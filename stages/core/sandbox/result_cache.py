@@ -9,19 +9,19 @@ parameters: "results shown").
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
-from stages.core.cache_file import open_cache, unusable
+from stages.core.errors import UsageError
 from stages.core.jsontypes import JsonMapping
+from stages.core.keyvalue import KeyValueFile, KeyValueTable
 from stages.core.paths import CACHES
 from stages.core.records import Statement
 from stages.core.text import cell, visible
@@ -222,16 +222,16 @@ def unpacked(kept: JsonMapping) -> QueryOutcome:
 # Results of exploring that are kept, so that a rerun reads no data and a replay needs none.
 
 FILE = CACHES["results"]
-
-_TABLE = """
-CREATE TABLE IF NOT EXISTS results (
+RESULTS = KeyValueTable(
+    "results",
+    """
     key TEXT NOT NULL,         -- sha256 of statement, table lines and limits
     state TEXT NOT NULL,       -- sha256 of what identifies the data
     created REAL NOT NULL,     -- seconds since 1970
     tried TEXT NOT NULL,       -- JSON: statement, result or error
     PRIMARY KEY (key, state)
-) WITHOUT ROWID
-"""
+    """,
+)
 
 
 class ResultCache:
@@ -242,9 +242,8 @@ class ResultCache:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self.file = KeyValueFile(folder / FILE, RESULTS)
+        self.path = self.file.path
 
     def get(self, key: str, state: str | None) -> QueryOutcome | None:
         """What is kept for this state of the data; the latest of any state where it is None.
@@ -252,7 +251,7 @@ class ResultCache:
         Raises:
             UsageError: The file cannot be used.
         """
-        if self._db is None and not os.path.exists(self.path):
+        if not self.file.exists():
             return None
         where, values = "key = ?", [key]
         if state is not None:
@@ -278,13 +277,13 @@ class ResultCache:
         Raises:
             UsageError: The file cannot be used.
         """
-        if self._db is None and not os.path.exists(self.path):
-            return 0
-        return int(self._one("SELECT count(*) FROM results", []) or 0)
+        with suppress(sqlite3.Error):
+            return self._ready().count() if self.file.exists() else 0
+        return 0
 
     def size(self) -> int:
         """Bytes of the file and of what SQLite keeps beside it."""
-        return sum(part.stat().st_size for part in self.path.parent.glob(f"{self.path.name}*"))
+        return self.file.size()
 
     def forget(self) -> int:
         """Forget all results; how many there were.
@@ -292,32 +291,31 @@ class ResultCache:
         Raises:
             UsageError: The file cannot be used.
         """
-        gone = self.count()
-        if gone:
-            self._one("DELETE FROM results", [])
-            self._one("VACUUM", [])
-        return gone
+        with suppress(sqlite3.Error):
+            return self._ready().clear() if self.file.exists() else 0
+        return 0
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        self.file.close()
 
     def _one(self, sql: str, values: Sequence[str | int | float]) -> str | None:
         """The first cell; None where there is no row, or the statement fails."""
-        with self._lock:
-            if self._db is None:
-                self._db = self._opened()
-            try:
-                row = self._db.execute(sql, values).fetchone()
-            except sqlite3.Error:
-                return None
+        store = self._ready()
+        try:
+            row = store.row(sql, values)
+        except sqlite3.Error:
+            return None
         return None if row is None else str(row[0])
 
-    def _opened(self) -> sqlite3.Connection:
+    def _ready(self) -> KeyValueFile:
+        """The store, open."""
         try:
-            return open_cache(self.path, _TABLE, threads=True)
+            self.file.connection()
         except (OSError, sqlite3.Error) as error:
-            raise unusable(self.path, error) from None
+            raise UsageError(
+                f"the cache cannot be used: {error}",
+                place=str(self.path),
+                hint="move it away, or use --cache DIR or --no-cache",
+            ) from None
+        return self.file
