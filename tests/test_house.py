@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import pkgutil
 import re
 from importlib import import_module
 from pathlib import Path
@@ -323,3 +324,18 @@ def sections_of_command(path: str) -> tuple[str, ...]:
         return ()
     stage = getattr(import_module(f"stages.{Path(path).stem}"), "STAGE", None)
     return (*stage.needs, *stage.needs_any, *stage.uses) if stage else ()
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_comments_refer_to_is_there(path):
+    """A name in backticks that starts with ``core.`` is a module, or stands in one."""
+    for name in re.findall(r"`(core(?:\.\w+)+)`", path.read_text("utf-8")):
+        assert is_found(f"stages.{name}"), name
+
+
+def is_found(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to something in one."""
+    try:
+        return bool(pkgutil.resolve_name(name))
+    except (ImportError, AttributeError):
+        return False

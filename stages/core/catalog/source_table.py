@@ -94,7 +94,7 @@ class SourceTable:
         reader: How the file was read, enough for ``load`` to read it the same way; JSON
             values only.
         comment: What the source itself says about the table.
-        prepared: Whether the source carries the mark of `catalog.prepared`.
+        prepared: Whether the source carries the mark of `catalog.documents`.
         skipped: Why the table is not offered at all (a virtual table, for one); it is then
             listed in the catalog line as skipped, and nothing else of it is read.
     """

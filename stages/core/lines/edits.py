@@ -2,7 +2,7 @@
 
 Lines and sections may hold keys of a user's own, or of a later version, which pass in silence.
 Told is a key that looks like one of ours, and every unknown key where only ours can mean
-anything. What the sections themselves contradict is told by `core.selection.conflicts`.
+anything. What the sections themselves contradict is told by `core.readers.conflicts`.
 """
 
 from __future__ import annotations

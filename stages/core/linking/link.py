@@ -1,7 +1,7 @@
 """The model's choice of tables and columns, between recall and fusion (seed 002).
 
 What recall found is shown to the model in batches, and its replies are read as names of
-the catalog; `core.judge.chosen` puts them into the judgment.
+the catalog; `core.judge.priors.model_choice` puts them into the judgment.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Data:
         return "url" in source or ("path" in source and "root" in self.catalog)
 
     def query(self, sql: str, *, dialect: str | None = None, rows: int | None = None) -> Answer:
-        """As `core.sandbox.Database.query`: all rows, and nothing is kept."""
+        """As `core.sandbox.database.Database.query`: all rows, and nothing is kept."""
         return self._pool.query(sql, dialect=dialect, rows=rows)
 
     def run_query(self, sql: str, touches: Sequence[Table] | None = None) -> QueryOutcome:

@@ -21,7 +21,7 @@ _LOSSLESS = {
     "TIMESTAMP WITH TIME ZONE": r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)",  # noqa: E501
     "TIME": r"[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?",
 }
-"""Texts that a type reads without losing anything; the rules of `catalog.infer`, for DuckDB."""
+"""Texts that a type reads without losing anything; the rules of `bytes.infer`, for DuckDB."""
 
 _SHORTEST = r"-?(0|[1-9][0-9]*)([.]([0-9]*[1-9]|0))?|-?[.][0-9]*[1-9]|-?[1-9]([.][0-9]+)?[eE][+-][0-9]+|-?[1-9][.][0-9]+[eE][0-9]+"  # noqa: E501
 _NO_NUMBER = "[nN][aA][nN]|[+-]?[iI][nN][fF](inity)?"
@@ -84,7 +84,7 @@ def transform(expression: str, kind: str) -> str:
 
 
 def _returns(column: str, value: str, kind: str, pointed: bool) -> str:
-    """Condition that the text of a fraction comes back from its value (`catalog.infer`).
+    """Condition that the text of a fraction comes back from its value (`catalog.bytes.infer`).
 
     Args:
         pointed: Whether whole numbers among doubles are written with a point.

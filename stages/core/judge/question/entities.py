@@ -1,7 +1,7 @@
 """Kinds of column that a question wants, as units of their own: a person's name, a name, a date.
 
 A name that was seen in no data still says that some table must hold names. The catalog's columns
-stand under the same terms (`kinds.terms_of`).
+stand under the same terms (`semantic_types.terms_of`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The statement that runs is written anew from the tree that was checked here, never the text
 that came in, so that nothing depends on two parsers reading a text alike. The child checks
-what it is given once more with the engine's own parser (`core.sandbox.verify`).
+what it is given once more with the engine's own parser (`core.sandbox.engine.child.verify`).
 """
 
 from __future__ import annotations

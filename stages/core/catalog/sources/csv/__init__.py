@@ -1,7 +1,7 @@
 """Delimited text: CSV and TSV, as they are found and not as they should be.
 
 The sample is read by Python's `csv`, which takes every kind of line end and ragged rows as
-they come; the table's shape and types are decided on its cells (`catalog.dialect`,
+they come; the table's shape and types are decided on its cells (`csv.dialect`,
 `catalog.headers`). What was decided goes into the table line's reader, and loading reads the
 whole file by it.
 """
@@ -239,7 +239,7 @@ def _rows(
 
 
 def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
-    """Write all rows of the file into ``target``; see `catalog.csvload`.
+    """Write all rows of the file into ``target``; see `csv.loader`.
 
     Raises:
         SourceError: The file cannot be read.

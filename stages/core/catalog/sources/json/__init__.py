@@ -14,12 +14,12 @@ What becomes a table, the first that fits:
 
 Objects within a row stay one column: a STRUCT, with its fields by dotted path (arrays walked
 through), or a MAP where its keys are values themselves; arrays are lists. What is nested
-deeper than a type can be (`jsontypes.DEEP`) is text, with a warning; what is nested deeper than
+deeper than a type can be (`types.DEEP`) is text, with a warning; what is nested deeper than
 the reader goes is skipped, with the reason. A row may have thousands of keys: each is a column.
 Any of it may be packed with gzip or zstd.
 
-The sample is streamed (`catalog.jsonstream`) and never holds a large file; where the tables
-are in it is found by `catalog.jsonshape`, and goes into the table line's reader.
+The sample is streamed (`json.stream`) and never holds a large file; where the tables
+are in it is found by `json.shape`, and goes into the table line's reader.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def _warnings(
 
 
 def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
-    """Write all rows of one table of the file into ``target``; see `catalog.jsonload`.
+    """Write all rows of one table of the file into ``target``; see `json.loader`.
 
     Raises:
         SourceError: The file cannot be read.

@@ -1,8 +1,8 @@
 """SQLite files: metadata by PRAGMA, a bounded sample by the standard driver.
 
 Types are what the sample holds, since SQLite stores anything anywhere; see
-`catalog.sqlite_types`. Counts and views are bounded, so that one file costs well under a
-second whatever its size; see `catalog.sqlite_sample`.
+`sqlite.relation`. Counts and views are bounded, so that one file costs well under a
+second whatever its size; see `sqlite.sample`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _OLD_LISTING = """
 def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
     """Every table and view of the file, in the order they were made.
 
-    SQLite's own tables and the mark of `catalog.prepared` are left out; the tables behind
+    SQLite's own tables and the mark of `catalog.documents` are left out; the tables behind
     virtual ones, and virtual ones that hold nothing of their own, are handed on as skipped.
 
     Raises:
@@ -207,7 +207,7 @@ def _column(
 
 
 def load(con: duckdb.DuckDBPyConnection, path: Path, table: Table, target: str) -> None:
-    """Write all rows of one table or view into ``con``; see `catalog.sqlite_load`."""
+    """Write all rows of one table or view into ``con``; see `sqlite.loader`."""
     from stages.core.catalog.sources.sqlite.loader import load_table
 
     load_table(con, path, table, target)
