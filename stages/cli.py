@@ -52,7 +52,7 @@ class ClosedPipe(Exception):
     """Whoever read our output has gone: the quiet end of a pipe."""
 
 
-class Interrupted(Exception):
+class Interrupt(Exception):
     """The user pressed Ctrl-C."""
 
 
@@ -67,7 +67,7 @@ class Registry(click.Group):
         except BrokenPipeError:
             raise ClosedPipe from None
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise Interrupt from None
         except click.UsageError as error:
             if error.ctx is None and ctx.invoked_subcommand:
                 called = self.get_command(ctx, ctx.invoked_subcommand)
@@ -142,7 +142,7 @@ def status(argv: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         return _usage(error)
-    except (click.Abort, Interrupted):
+    except (click.Abort, Interrupt):
         return diagnostics.fatal(KeyboardInterrupt())
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1

@@ -38,11 +38,10 @@ from stages.core.linking.vote import (
     without_votes,
 )
 from stages.core.params import FiniteFloatRange
-from stages.core.records import LinkTable, Meta, Table, Task, Vote
+from stages.core.records import Meta, Table, Task, Vote
 from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
-    from stages.core.judge import RankedTable
     from stages.core.linking.brief import VotePrompt
     from stages.core.model import Model
 
@@ -258,7 +257,9 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
         }
         meta = _differing(recall=(recall, RECALL))
     else:
-        ranked = {listed["name"]: _ranked(listed) for listed in link["tables"]}
+        from stages.core.linking.judgment import ranked_table
+
+        ranked = {item["name"]: ranked_table(item) for item in link["tables"]}
         meta = {"from": [*TASK_INPUTS, "tables", "link"]}
     outcomes = {}
     for name in (table["name"] for table in candidates(tables)):
@@ -268,17 +269,6 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
             found.keep, "1/1" if found.keep else "0/1", reason(found, lang)
         )
     return VoteAnswer(outcomes, 1, meta)
-
-
-def _ranked(listed: LinkTable) -> RankedTable:
-    """A table of a ``link`` section as the judge ranks it."""
-    from stages.core.judge import EvidencePiece, RankedTable
-
-    evidence = tuple(
-        EvidencePiece(item["type"], tuple(item["words"]), item["weight"], item.get("note", ""))
-        for item in listed["evidence"]
-    )
-    return RankedTable(listed["name"], listed["score"], listed["keep"], evidence)
 
 
 def _counts(made: Vote) -> tuple[int, int]:

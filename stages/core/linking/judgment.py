@@ -37,10 +37,7 @@ def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
         made = judge(task, tables)
         return _by_table(made.tables, made.columns)
     return _by_table(
-        [
-            RankedTable(item["name"], item["score"], item["keep"], _evidence(item))
-            for item in link["tables"]
-        ],
+        [ranked_table(item) for item in link["tables"]],
         [
             RankedColumn(item["table"], item["name"], item["score"], item["keep"], _evidence(item))
             for item in link["columns"]
@@ -65,6 +62,11 @@ def _by_table(tables: Sequence[RankedTable], columns: Sequence[RankedColumn]) ->
     for column in columns:
         by_table[column.table].append(column)
     return JudgeRanks({table.name: table for table in tables}, by_table)
+
+
+def ranked_table(item: LinkTable) -> RankedTable:
+    """A table of a ``link`` section as the judge ranks it."""
+    return RankedTable(item["name"], item["score"], item["keep"], _evidence(item))
 
 
 def _evidence(item: LinkTable | LinkColumn) -> tuple[EvidencePiece, ...]:

@@ -75,36 +75,36 @@ class Guard:
         self._relations, self._candidates = relations, candidates
         self._limit, self._lang = limit, lang
 
-    def add(self, picked: Selection) -> tuple[list[ColumnRef], list[str]]:
+    def add(self, selection: Selection) -> tuple[list[ColumnRef], list[str]]:
         """Add what the choice lacks; what was added, and notes on what was not.
 
         Every kind looks at the choice as it came, so that what one adds draws in no more.
         """
-        found = [list(columns) for columns in self._outer(picked)]
-        alike = self._same_names(picked)
+        found = [list(columns) for columns in self._outer(selection)]
+        alike = self._same_names(selection)
         found.append([(*unit, SAME_NAME) for unit in alike if alike[unit]])
-        added = self.inner(picked)
+        added = self.inner(selection)
         notes: list[str] = []
         for kind, columns in zip(KINDS, found, strict=True):
             new = {
                 (table, name): pick
                 for table, name, pick in columns
-                if not picked.covers(table, name)
+                if not selection.covers(table, name)
             }
             # The seed counts all columns of equal name, also those that a key joins.
             count = len(alike) if kind == KINDS[-1] else len(new)
             if new and self._limit is not None and count >= self._limit:
                 notes.append(f"{count} columns join by {kind}: too many to add unasked")
                 continue
-            added += picked.add_all((*unit, pick) for unit, pick in new.items())
+            added += selection.add_all((*unit, pick) for unit, pick in new.items())
         return added, notes
 
-    def inner(self, picked: Selection) -> list[ColumnRef]:
+    def inner(self, selection: Selection) -> list[ColumnRef]:
         """Add the keys between chosen tables, any number of them; what was added."""
-        return picked.add_all(list(self._inner(picked)))
+        return selection.add_all(list(self._inner(selection)))
 
-    def _inner(self, picked: Selection) -> Iterator[tuple[str, str, ColumnChoice]]:
-        chosen = set(picked.tables)
+    def _inner(self, selection: Selection) -> Iterator[tuple[str, str, ColumnChoice]]:
+        chosen = set(selection.tables)
         near = self._relations.graph.neighbours
         inside = {frozenset((a, b)) for a in chosen for b in near.get(a, frozenset()) & chosen}
         for pair in sorted(inside, key=sorted):
@@ -120,10 +120,12 @@ class Guard:
                 if column is not None:
                     yield table, column, pick
 
-    def _outer(self, picked: Selection) -> tuple[Iterator[tuple[str, str, ColumnChoice]], ...]:
-        return (self._other_ends(picked, "declared"), self._other_ends(picked, "value"))
+    def _outer(self, selection: Selection) -> tuple[Iterator[tuple[str, str, ColumnChoice]], ...]:
+        return (self._other_ends(selection, "declared"), self._other_ends(selection, "value"))
 
-    def _other_ends(self, picked: Selection, how: str) -> Iterator[tuple[str, str, ColumnChoice]]:
+    def _other_ends(
+        self, selection: Selection, how: str
+    ) -> Iterator[tuple[str, str, ColumnChoice]]:
         """Candidate columns at the other end of a relation from a chosen column."""
         for edge in self._relations.graph.edges:
             if edge.how != how or self._relations.alike(edge.left, edge.right):
@@ -137,16 +139,16 @@ class Guard:
                     if (
                         here
                         and there
-                        and picked.covers(table, here)
-                        and self._open(picked, other, there)
+                        and selection.covers(table, here)
+                        and self._open(selection, other, there)
                     ):
                         yield other, there, pick
 
-    def _same_names(self, picked: Selection) -> dict[ColumnRef, bool]:
+    def _same_names(self, selection: Selection) -> dict[ColumnRef, bool]:
         """Candidate columns that have the name of a chosen column of another table, and whether
         that name is all that could join the two tables."""
         holders: dict[str, list[str]] = {}
-        for table, name in picked:
+        for table, name in selection:
             holders.setdefault(fold(name), []).append(table)
         found: dict[ColumnRef, bool] = {}
         for table, columns in self._candidates.items():
@@ -156,7 +158,7 @@ class Guard:
                     for other in holders.get(fold(name), ())
                     if other != table and not self._relations.alike(table, other)
                 ]
-                if others and self._open(picked, table, name):
+                if others and self._open(selection, table, name):
                     found[table, name] = any(self._unjoined(table, other) for other in others)
         return found
 
@@ -165,9 +167,9 @@ class Guard:
         edges = self._relations.by_pair.get(frozenset((table, other)), ())
         return all(edge.how == "name" for edge in edges)
 
-    def _open(self, picked: Selection, table: str, column: str) -> bool:
+    def _open(self, selection: Selection, table: str, column: str) -> bool:
         """Whether a candidate column is not chosen yet."""
-        return column in self._candidates.get(table, ()) and not picked.covers(table, column)
+        return column in self._candidates.get(table, ()) and not selection.covers(table, column)
 
 
 # The last step of refining: join paths for what is not connected, and what remains so.
@@ -192,7 +194,7 @@ class JoinResult:
 
 
 def join(
-    picked: Selection,
+    selection: Selection,
     relations: Relations,
     guard: Guard,
     lang: Lang,
@@ -203,38 +205,38 @@ def join(
     """Add the shortest join paths between chosen tables that are not connected.
 
     Args:
-        picked: The choice; grows by the keys along the paths and the tables that hold them.
+        selection: The choice; grows by the keys along the paths and the tables that hold them.
         relations: Keys of the catalog.
         guard: Adds the keys between chosen tables.
         lang: Language of the reasons.
         declined: Reasons against paths, by their ends.
         every: Add all paths that any smaller choice might have needed, whatever was declined.
     """
-    paths = relations.paths(picked.tables, every=every)
+    paths = relations.paths(selection.tables, every=every)
     entries, notes = [], []
     for path in paths:
         reason = "" if every else declined.get(path.ends, "")
         if not reason:
-            _take(path, picked, relations, lang)
+            _take(path, selection, relations, lang)
         entries.append(_entry(path, reason))
-    guard.inner(picked)
+    guard.inner(selection)
     if len(entries) > LISTED:
         notes.append(f"{len(entries) - LISTED} more join paths were added than are listed")
-    parts = relations.components(picked.tables)
+    parts = relations.components(selection.tables)
     if len(parts) > 1:
         notes.append(_note(parts, any(entry.get("declined") for entry in entries)))
     return JoinResult(entries[:LISTED], parts if len(parts) > 1 else [], notes)
 
 
-def _take(path: JoinPath, picked: Selection, relations: Relations, lang: Lang) -> None:
+def _take(path: JoinPath, selection: Selection, relations: Relations, lang: Lang) -> None:
     for edge in path.joins:
         ends = ((edge.left, edge.left_columns), (edge.right, edge.right_columns))
         for table, names in ends:
-            picked.add_table(table)
+            selection.add_table(table)
             for name in names:
                 column = relations.column(table, name)
                 if column is not None:
-                    picked.add(table, column, join_pick(edge, lang))
+                    selection.add(table, column, join_pick(edge, lang))
 
 
 def _entry(path: JoinPath, declined: str) -> dict[str, object]:

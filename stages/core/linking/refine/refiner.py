@@ -85,7 +85,7 @@ class Refiner:
         candidates: The candidate tables by name.
         relations: Keys of the catalog.
         guard: The key guard.
-        way: How it is done.
+        options: How it is done.
         safe: Whether an earlier stage failed, so that no path is offered to be declined.
     """
 
@@ -97,17 +97,17 @@ class Refiner:
         candidates: Sequence[Candidate],
         relations: Relations,
         guard: Guard,
-        way: RefineOptions,
+        options: RefineOptions,
         *,
         safe: bool,
     ) -> None:
         self._model, self._data, self._task = model, data, task
         self._candidates, self._relations, self._guard = candidates, relations, guard
-        self._way, self._safe = way, safe
+        self._options, self._safe = options, safe
         tables = list(relations.tables.values())
         self._resolver = ReplyNames(tables, {item.name for item in candidates})
         self._brief = write_brief(
-            task, way.lang, tokens=way.most // BRIEF_SHARE, excerpts=way.excerpts
+            task, options.lang, tokens=options.most // BRIEF_SHARE, excerpts=options.excerpts
         )
         self.found = Progress()
         self.found.note([f"the {name} is cut in the prompts" for name in self._brief.cut])
@@ -134,7 +134,7 @@ class Refiner:
             found.rounds.append({"added": {}, "queries": [], "status": "skipped"})
             return
         sheet = RoundPrompt(
-            self._brief, self._task, number, self._way, self._confirmed(number), paths
+            self._brief, self._task, number, self._options, self._confirmed(number), paths
         )
         batches = sheet.batches(shown)
         found.note(batches.notes)
@@ -144,7 +144,7 @@ class Refiner:
         if sheet.too_long:
             outcomes = [RoundReply(batch, error=sheet.too_long) for batch, _ in asked]
         else:
-            terms = RoundOptions(self._way.lang, self._way.timeout, bool(paths))
+            terms = RoundOptions(self._options.lang, self._options.timeout, bool(paths))
             outcomes = await ask_round(self._model, self._data, asked, terms)
         added = self._take(outcomes, batches)
         self._decline(outcomes, paths)
@@ -158,7 +158,7 @@ class Refiner:
             return ""
         selection = self.found.selection
         chosen = {table: list(selection.columns(table)) for table in selection.tables}
-        return listed_columns(chosen, self._way.most // CONFIRMED_SHARE)
+        return listed_columns(chosen, self._options.most // CONFIRMED_SHARE)
 
     def _offered(self) -> list[JoinPath]:
         """The join paths that the model may decline."""
@@ -168,7 +168,7 @@ class Refiner:
 
     def _take(self, outcomes: Sequence[RoundReply], batches: RefineBatches) -> list[ColumnRef]:
         """Choose what the answers name, and all that failed calls were about."""
-        kept = ColumnChoice(_FAILED[self._way.lang])
+        kept = ColumnChoice(_FAILED[self._options.lang])
         added = [unit for outcome in outcomes for unit in self._said(outcome)]
         lost = [unit for outcome in outcomes if outcome.error for unit in outcome.batch.units]
         reasons = {item.name: item.said for item in self._candidates}

@@ -85,11 +85,11 @@ class RoundPrompt:
         brief: Brief,
         task: Task,
         number: int,
-        way: RefineOptions,
+        options: RefineOptions,
         confirmed: str,
         paths: Sequence[JoinPath],
     ) -> None:
-        self._brief, self._number, self._way = brief, number, way
+        self._brief, self._number, self._options = brief, number, options
         said = str(or_empty(section(task, "summarize")).get("query_specific_content_analysis", ""))
         listed = "\n".join(f"p{n}: {path_text(path)}" for n, path in enumerate(paths, start=1))
         self._blocks = {
@@ -105,7 +105,7 @@ class RoundPrompt:
         from stages.core.model import Request
 
         def load(role: str) -> prompts.Template:
-            return prompts.load("refine", role, self._way.lang)
+            return prompts.load("refine", role, self._options.lang)
 
         user = load("user").render(
             **self._brief.blocks,
@@ -114,7 +114,7 @@ class RoundPrompt:
             candidates=batch.body,
             partial=partial,
         )
-        system = load("system").render(dialect=self._way.dialect, most=QUERIES)
+        system = load("system").render(dialect=self._options.dialect, most=QUERIES)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
         return Request(messages=messages, schema=self._schema, name=f"refine_round{self._number}")
 
@@ -122,7 +122,7 @@ class RoundPrompt:
         """The candidates in batches."""
         from stages.core.model.dry_run import tokens_in
 
-        most = self._way.most
+        most = self._options.most
         size: Callable[[RefineBatch], int] = lambda batch: tokens_in(self.request(batch, True))  # noqa: E731
         alone = size(RefineBatch(()))
         if alone > most * 3 // 4:
@@ -132,7 +132,7 @@ class RoundPrompt:
             return RefineBatches(
                 (RefineBatch(()),), tuple((i.name, c) for i, columns in shown for c in columns)
             )
-        return pack(shown, size, most=most, lang=self._way.lang)
+        return pack(shown, size, most=most, lang=self._options.lang)
 
 
 # One outer round of refining: for each batch a conversation of at most two calls.
