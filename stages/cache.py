@@ -66,7 +66,7 @@ def list_(
     from stages.core.model.cache_listing import row
 
     now = time.time()
-    chosen = _chosen(where, keys, model, log)
+    chosen = _select(where, keys, model, log)
     rows = sorted((entry.created, entry.key, row(entry, now)) for entry in chosen)
     first = 0 if most is None else max(0, len(rows) - most)
     _print((text for _, _, text in rows[first:]), None)
@@ -79,7 +79,7 @@ def show(keys: Sequence[str], where: Path | None) -> None:
     """Show kept replies in full: what was asked, and what came back."""
     from stages.core.model.cache_listing import whole_text
 
-    _print((whole_text(entry) for entry in _chosen(where, keys, None, None)), None)
+    _print((whole_text(entry) for entry in _select(where, keys, None, None)), None)
 
 
 @cache.command()
@@ -209,7 +209,7 @@ def export(
         winnow cache export --log calls.jsonl -o replies.jsonl
         winnow vote lines.jsonl --cache replies.jsonl --offline
     """
-    entries = _chosen(where, keys, model, log)
+    entries = _select(where, keys, model, log)
     _print(sorted({entry.exported() for entry in entries}), output)
 
 
@@ -261,7 +261,7 @@ def _of(
         yield from (entry for entry in found if model in (None, entry.request["model"]))
 
 
-def _chosen(
+def _select(
     where: Path | None, keys: Sequence[str], model: str | None, log: Path | None
 ) -> Iterator[CacheEntry]:
     found = _of(_store(where), keys, model)

@@ -339,3 +339,37 @@ def is_found(name: str) -> bool:
         return bool(pkgutil.resolve_name(name))
     except (ImportError, AttributeError):
         return False
+
+
+NO_NAMES = frozenset(
+    [
+        "alike",
+        "asked",
+        "chosen",
+        "dealt",
+        "held",
+        "joined",
+        "lifted",
+        "met",
+        "paper",
+        "picked",
+        "portion",
+        "recalled",
+        "ruled",
+        "standing",
+        "talk",
+        "tongue",
+        "tried",
+    ]
+)
+"""Words that say that something was done, and not what it is; and private words for things."""
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_is_defined_has_a_name_of_its_field(path):
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    nodes = [
+        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, kinds)
+    ]
+    assert {node.name.strip("_").lower() for node in nodes} & NO_NAMES == set()
+    assert path.stem not in NO_NAMES

@@ -136,8 +136,8 @@ def safe_lines(body: str, limit: int | None = None) -> str:
     """
     text = body.replace("\r\n", "\n")
     if limit is not None and len(text) > limit:
-        return _joined(text[:limit]) + f"…(+{len(text) - limit})"
-    return _joined(text)
+        return _neutral_lines(text[:limit]) + f"…(+{len(text) - limit})"
+    return _neutral_lines(text)
 
 
 def block(kind: str, body: str) -> str:
@@ -179,7 +179,7 @@ def _kept_or_escaped(match: re.Match[str]) -> str:
     return found if found in "\n\t" or found in _PRESENTATION else _escape(found)
 
 
-def _joined(text: str) -> str:
+def _neutral_lines(text: str) -> str:
     """Each line neutralised by itself, tabs left alone."""
     if not _needs_work(text.replace("\n", " ").replace("\t", " ")):
         return text

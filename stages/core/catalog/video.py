@@ -311,7 +311,7 @@ def _speech(record: dict[str, object], changes: Sequence[float]) -> Iterator[Mom
 
 def _whole(item: dict[str, object]) -> tuple[str, float, float]:
     """Text, start and end of one piece of speech."""
-    text = " ".join(str(item.get("text") or _joined(item.get("words"))).split())
+    text = " ".join(str(item.get("text") or _join(item.get("words"))).split())
     start = _first_time(item, "t_start", "start")
     return text, start, _first_time(item, "t_end", "end") or start
 
@@ -326,7 +326,7 @@ def _parts(item: dict[str, object], changes: Sequence[float]) -> Iterator[tuple[
         yield _at_words(_whole(item), words)
         return
     for part in screens:
-        yield _at_words((" ".join(_joined(part).split()), 0.0, 0.0), part)
+        yield _at_words((" ".join(_join(part).split()), 0.0, 0.0), part)
 
 
 def _at_words(
@@ -344,7 +344,7 @@ def _middle(word: dict[str, object]) -> float:
     return (start + max(_first_time(word, "end"), start)) / 2
 
 
-def _joined(words: object) -> str:
+def _join(words: object) -> str:
     """Whisper's words carry their own spaces."""
     return "".join(str(word.get("word", "")) for word in _dicts(words))
 

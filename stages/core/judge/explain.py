@@ -55,7 +55,7 @@ class Explainer:
     ) -> Judgment:
         """Everything in rank order, or the tables alone; rules have the last word."""
         kept, scores = kept.copy(), self.scores.copy()
-        ruled = self._ruled(kept, scores, effect)
+        ruled = self._rule_evidence(kept, scores, effect)
         order = np.lexsort((np.arange(len(scores)), -scores, ~kept))
         matched, spoken = self._matched(), self.local.keys() | ruled.keys()
         ranked = tuple(
@@ -87,7 +87,7 @@ class Explainer:
             same = (left, right) == (edge.left, edge.right)
             yield edge if same else replace(edge, left=left, right=right)
 
-    def _ruled(
+    def _rule_evidence(
         self, kept: NDArray[np.bool_], scores: Floats, effect: RuleEffect | None
     ) -> dict[int, EvidencePiece]:
         """Apply the rules' tables to ``kept`` and ``scores`` in place."""

@@ -70,16 +70,16 @@ def nearest(key: str, known: Shape) -> str:
     >>> nearest("drop", {"pin": {"keep": {}, "fold": {}}}), nearest("tags", {"type": {}})
     ('pin.fold', '')
     """
-    found = _alike(key, known)
+    found = _nearest_key(key, known)
     if found:
         return found
     for name in CLOSED:
-        if inner := _alike(key, known.get(name, {})):
+        if inner := _nearest_key(key, known.get(name, {})):
             return f"{name}.{inner}"
     return ""
 
 
-def _alike(key: str, known: Shape) -> str:
+def _nearest_key(key: str, known: Shape) -> str:
     plain = _plain(key)
     for name in known:
         if plain == _plain(name) or plain in SYNONYMS.get(name, ()):

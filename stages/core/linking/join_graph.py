@@ -76,7 +76,7 @@ class Relations:
             found.setdefault(frozenset((edge.left, edge.right)), []).append(edge)
         return found
 
-    def alike(self, left: str, right: str) -> bool:
+    def are_parts_of_one(self, left: str, right: str) -> bool:
         """Whether two tables are parts of one: the same columns, and names alike but for digits."""
         return self._group[left] == self._group[right]
 

@@ -172,17 +172,17 @@ class Conversation:
         settled = self.settled
         while True:
             if not settled.searching():
-                sent = await self._tried(said, limit)
+                sent = await self._try(said, limit)
             else:
                 async with settled.trying:
                     if not settled.searching():
                         continue
                     self.check()
-                    sent = await self._tried(said, limit)
+                    sent = await self._try(said, limit)
             if sent is not None:
                 return sent
 
-    async def _tried(
+    async def _try(
         self, said: list[dict[str, str]] | None, limit: Mapping[str, int]
     ) -> Sent | None:
         """One call in the form that is settled now; None where another is to be tried."""

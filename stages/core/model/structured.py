@@ -272,7 +272,7 @@ def _shaped(
     items = [shape.item(one) for one in values]
     if calls:
         parts = [_unwrapped(one, problem, shape) for one in calls if ended]
-        return _joined(parts, shape) if parts and all(len(part) == 1 for part in parts) else []
+        return _join(parts, shape) if parts and all(len(part) == 1 for part in parts) else []
     if items and None not in items:
         whole = shape.of_items(items)
         return [whole] if ended and not problem(whole) else []
@@ -291,7 +291,7 @@ def _calls(value: object) -> list[object]:
     return found if found and None not in found else []
 
 
-def _joined(parts: Sequence[Sequence[object]], shape: Shape) -> list[object]:
+def _join(parts: Sequence[Sequence[object]], shape: Shape) -> list[object]:
     """The one answer of which these are the parts; all of them where they contradict each other."""
     whole = merge([part[0] for part in parts], shape.schema)
     return [whole] if whole is not None else [part[0] for part in parts]

@@ -71,11 +71,11 @@ def _from_lines(sources: Iterable[tuple[IO[bytes], str]], place: str, name: str 
     found = shelves(sources)
     if not found:
         raise DataError("no catalog in it", place=place, hint="start with `winnow scan`")
-    shelf = _chosen(found, place, name)
+    shelf = _select(found, place, name)
     return shelf.catalog, shelf.records
 
 
-def _chosen(found: list[CatalogLines], place: str, name: str | None) -> CatalogLines:
+def _select(found: list[CatalogLines], place: str, name: str | None) -> CatalogLines:
     if name is None and len(found) == 1:
         return found[0]
     names = [shelf.catalog["name"] for shelf in found]

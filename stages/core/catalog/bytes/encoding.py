@@ -137,7 +137,7 @@ def detect(parts: Sequence[bytes], *, whole: bool, override: str | None = None) 
     """
     head = parts[0]
     if override:
-        return _chosen(override, head)
+        return _named_by_user(override, head)
     for mark, name in _MARKS:
         if head.startswith(mark):
             return _sound(name, len(mark), parts, whole)
@@ -150,7 +150,7 @@ def detect(parts: Sequence[bytes], *, whole: bool, override: str | None = None) 
     return _legacy(parts, whole)
 
 
-def _chosen(name: str, head: bytes) -> Encoding:
+def _named_by_user(name: str, head: bytes) -> Encoding:
     """The encoding that the user names; a mark that belongs to it is still skipped."""
     try:
         codec = codecs.lookup(name).name.replace("utf-8-sig", "utf-8")

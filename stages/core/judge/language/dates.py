@@ -356,7 +356,7 @@ def places(text: str) -> tuple[Place, ...]:
     joined: list[bool] = []
     for start, end, span in found:
         between = text[made[-1][1] : start] if made else ""
-        if made and is_range(between) and (both := _joined(made[-1][2], span)):
+        if made and is_range(between) and (both := _range(made[-1][2], span)):
             made[-1] = (made[-1][0], end, both)
             joined[-1] = True
         else:
@@ -399,7 +399,7 @@ def target_spans(text: str) -> tuple[Span, ...]:
     return tuple(dict.fromkeys((*found, *compared(found, text))))
 
 
-def _joined(first: Span, last: Span) -> Span | None:
+def _range(first: Span, last: Span) -> Span | None:
     """The range from one span to another; None where they are none."""
     known = (first[0] > YEAR_END, last[0] > YEAR_END)
     if known[0] != known[1] or first[0] > last[1]:

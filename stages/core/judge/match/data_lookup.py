@@ -189,11 +189,11 @@ class ValueLookup:
         asked = list(islice(dict.fromkeys(w for w in words if len(w) <= LONGEST), MOST_WORDS))
         found: dict[str, list[tuple[str, str]]] = {}
         for table in self.tables if asked else ():
-            for column, value in self._held(table, asked):
+            for column, value in self._hits_of_table(table, asked):
                 found.setdefault(value, []).append((table["name"], column))
         return found
 
-    def _held(self, table: Table, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _hits_of_table(self, table: Table, words: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Columns of one table and the words they hold."""
         plain = any(_PLAIN.fullmatch(word) for word in words)
         names = [column["name"] for column in table["columns"] if _unread(column, plain)]

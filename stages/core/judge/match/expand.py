@@ -152,7 +152,7 @@ def expand_all(
     for at, size, number, likeness in _initials(spoken, known):
         for way in ways[at : at + size]:
             way[number] = max(way.get(number, 0.0), likeness)
-    for at, number in _joined(spoken, known):
+    for at, number in _pair_shortenings(spoken, known):
         for way in ways[at : at + 2]:
             way[number] = max(way.get(number, 0.0), JOINED)
     return ways
@@ -176,7 +176,7 @@ def _initials(
                 yield at, 2, number, PAIR
 
 
-def _joined(units: Sequence[QueryTerm], known: Vocabulary) -> Iterator[tuple[int, int]]:
+def _pair_shortenings(units: Sequence[QueryTerm], known: Vocabulary) -> Iterator[tuple[int, int]]:
     """Terms that join shortenings of two neighbouring words (``jkwgt``: jackknife weight)."""
     for at, (left, right) in enumerate(itertools.pairwise(units)):
         first, second = left.text.lower(), right.text.lower()

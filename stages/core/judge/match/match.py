@@ -83,7 +83,7 @@ def match_catalog(
         for name in FIELDS
     }
     when, which = part_hits(index, question)
-    met, named = _met(ways, len(index.vocabulary)), {}
+    met, named = _term_similarity(ways, len(index.vocabulary)), {}
     if "name" not in without:
         _by_time(question, index, when, table["tname"], met)
         named = by_letter(question, index, table["cname"])
@@ -190,7 +190,7 @@ def completeness(names: Postings, docs: Ints, met: Floats) -> Floats:
     return made
 
 
-def _met(ways: _Ways, n_terms: int) -> Floats:
+def _term_similarity(ways: _Ways, n_terms: int) -> Floats:
     """The best likeness of any unit with every term."""
     made = np.zeros(n_terms, dtype=np.float32)
     made[ways.term] = ways.likeness

@@ -40,11 +40,13 @@ class CandidateGraph:
 def candidate_graph(match: Match, keys: bool = True) -> CandidateGraph:
     """Renumber neighbours and databases to the candidates; without ``keys`` no table has any."""
     index, tables = match.index, match.candidates
-    standing = index.remember(f"beside {keys}", tables, lambda: _standing(index, tables, keys))
+    standing = index.remember(
+        f"beside {keys}", tables, lambda: _candidate_graph(index, tables, keys)
+    )
     return replace(standing, gain=weighted_similarity(match, tables).astype(np.float16))
 
 
-def _standing(index: Index, tables: Ints, keys: bool) -> CandidateGraph:
+def _candidate_graph(index: Index, tables: Ints, keys: bool) -> CandidateGraph:
     """What stands beside each table whatever is asked: everything but the gain."""
     local = np.full(len(index.names), -1, dtype=np.int32)
     local[tables] = np.arange(len(tables), dtype=np.int32)
@@ -100,10 +102,10 @@ def weighted_similarity(match: Match, tables: Ints) -> Floats:
 
 def name_jaccard(index: Index, tables: Ints) -> Floats:
     """Shares of terms in common between the names of tables (Jaccard), 0 on the diagonal."""
-    return index.remember("alike", tables, lambda: _alike(index, tables))
+    return index.remember("alike", tables, lambda: _name_jaccard(index, tables))
 
 
-def _alike(index: Index, tables: Ints) -> Floats:
+def _name_jaccard(index: Index, tables: Ints) -> Floats:
     """See `alike`."""
     names = index.table_terms
     sizes, n = names.sizes()[tables], len(tables)

@@ -102,7 +102,7 @@ def set_context(match: Match, places: Ints) -> SetContext:
     tables = match.candidates[places[order]]
     return SetContext(
         gain=weighted_similarity(match, match.candidates[places]).astype(np.float32),
-        joined=index.remember("joined", tables, lambda: _joined(index, tables))[rank],
+        joined=index.remember("joined", tables, lambda: _key_pairs(index, tables))[rank],
         alike=(name_jaccard(index, tables) >= ALIKE)[rank],
         spelled=_holders(match, match.spelled, local),
         values=_holders(match, match.exact, local),
@@ -110,7 +110,7 @@ def set_context(match: Match, places: Ints) -> SetContext:
     )
 
 
-def _joined(index: Index, tables: Ints) -> Flags:
+def _key_pairs(index: Index, tables: Ints) -> Flags:
     """Whether a key joins two of these tables, bool [n, n]."""
     rows = [np.isin(tables, index.near[at]) for at in tables]
     return np.array(rows, dtype=bool).reshape(len(tables), len(tables))

@@ -81,8 +81,8 @@ class Guard:
         Every kind looks at the choice as it came, so that what one adds draws in no more.
         """
         found = [list(columns) for columns in self._outer(selection)]
-        alike = self._same_names(selection)
-        found.append([(*unit, SAME_NAME) for unit in alike if alike[unit]])
+        namesakes = self._same_names(selection)
+        found.append([(*unit, SAME_NAME) for unit in namesakes if namesakes[unit]])
         added = self.inner(selection)
         notes: list[str] = []
         for kind, columns in zip(KINDS, found, strict=True):
@@ -92,7 +92,7 @@ class Guard:
                 if not selection.covers(table, name)
             }
             # The seed counts all columns of equal name, also those that a key joins.
-            count = len(alike) if kind == KINDS[-1] else len(new)
+            count = len(namesakes) if kind == KINDS[-1] else len(new)
             if new and self._limit is not None and count >= self._limit:
                 notes.append(f"{count} columns join by {kind}: too many to add unasked")
                 continue
@@ -109,7 +109,9 @@ class Guard:
         inside = {frozenset((a, b)) for a in chosen for b in near.get(a, frozenset()) & chosen}
         for pair in sorted(inside, key=sorted):
             for edge in self._relations.by_pair[pair]:
-                if edge.how == "declared" or not self._relations.alike(edge.left, edge.right):
+                if edge.how == "declared" or not self._relations.are_parts_of_one(
+                    edge.left, edge.right
+                ):
                     yield from self._keys(edge)
 
     def _keys(self, edge: Edge) -> Iterator[tuple[str, str, ColumnChoice]]:
@@ -128,7 +130,7 @@ class Guard:
     ) -> Iterator[tuple[str, str, ColumnChoice]]:
         """Candidate columns at the other end of a relation from a chosen column."""
         for edge in self._relations.graph.edges:
-            if edge.how != how or self._relations.alike(edge.left, edge.right):
+            if edge.how != how or self._relations.are_parts_of_one(edge.left, edge.right):
                 continue
             pick = join_pick(edge, self._lang)
             for left, right in zip(edge.left_columns, edge.right_columns, strict=False):
@@ -156,7 +158,7 @@ class Guard:
                 others = [
                     other
                     for other in holders.get(fold(name), ())
-                    if other != table and not self._relations.alike(table, other)
+                    if other != table and not self._relations.are_parts_of_one(table, other)
                 ]
                 if others and self._open(selection, table, name):
                     found[table, name] = any(self._unjoined(table, other) for other in others)
