@@ -38,6 +38,7 @@ from stages.core.linking.prune.scores import scores
 from stages.core.linking.prune.tally import PruneOutcome, merge, superset_section
 from stages.core.linking.render import sheet, table_text, whole
 from stages.core.names import names_of
+from stages.core.params import count_option
 from stages.core.records import Meta, Prune, Table, Task
 from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
@@ -295,38 +296,23 @@ STAGE = Stage(
             show_default=True,
             help="Samples of each side for every batch.",
         ),
-        click.Option(
-            ["--min-tokens"],
-            type=click.IntRange(min=1),
-            default=LEAST_TOKENS,
-            metavar="TOKENS",
-            show_default=True,
-            help="Tokens of a whole prompt at which a batch is closed; more where the task's "
-            "texts alone take most of them.",
+        count_option(
+            "--min-tokens",
+            LEAST_TOKENS,
+            "Tokens of a whole prompt at which a batch is closed; more where the task's texts "
+            "alone take most of them.",
+            unit="TOKENS",
         ),
-        click.Option(
-            ["--max-tokens"],
-            type=click.IntRange(min=1),
-            default=MOST_TOKENS,
-            metavar="TOKENS",
-            show_default=True,
-            help="Tokens that no prompt goes over.",
+        count_option(
+            "--max-tokens", MOST_TOKENS, "Tokens that no prompt goes over.", unit="TOKENS"
         ),
-        click.Option(
-            ["--max-columns"],
-            type=click.IntRange(min=1),
-            default=MAX_COLUMNS,
-            metavar="N",
-            show_default=True,
-            help="Columns above which they are cut by evidence.",
-        ),
-        click.Option(
-            ["--skip-under"],
-            type=click.IntRange(min=0),
-            default=0,
-            metavar="TOKENS",
-            show_default=True,
-            help="Ask nothing where all tables take fewer tokens; 0 is off.",
+        count_option("--max-columns", MAX_COLUMNS, "Columns above which they are cut by evidence."),
+        count_option(
+            "--skip-under",
+            0,
+            "Ask nothing where all tables take fewer tokens; 0 is off.",
+            least=0,
+            unit="TOKENS",
         ),
         *EXCERPTS,
     ),

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-import click
-
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS, Excerpts
 from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
@@ -23,6 +21,7 @@ from stages.core.lines.sections import or_empty, section
 from stages.core.linking.column_refs import group_tables, narrow
 from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
+from stages.core.params import count_option
 from stages.core.records import Meta, Summarize, Table, Task
 from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
@@ -123,13 +122,11 @@ STAGE = Stage(
     uses=("link", "prepare"),
     wants=ASKS,
     options=(
-        click.Option(
-            ["--max-tokens"],
-            type=click.IntRange(min=1),
-            default=MAX_TOKENS,
-            metavar="TOKENS",
-            show_default=True,
-            help="Tokens of one prompt; more tables are asked about in batches.",
+        count_option(
+            "--max-tokens",
+            MAX_TOKENS,
+            "Tokens of one prompt; more tables are asked about in batches.",
+            unit="TOKENS",
         ),
         *EXCERPTS,
     ),

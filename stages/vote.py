@@ -37,7 +37,7 @@ from stages.core.linking.vote import (
     sample_rounds,
     without_votes,
 )
-from stages.core.params import FiniteFloatRange
+from stages.core.params import FiniteFloatRange, count_option
 from stages.core.records import Meta, Table, Task, Vote
 from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
@@ -281,29 +281,19 @@ STAGE = Stage(
     uses=("link",),
     wants=ASKS,
     options=(
-        click.Option(
-            ["--rounds"],
-            type=click.IntRange(min=1),
-            default=ROUNDS,
-            metavar="N",
-            show_default=True,
-            help="Rounds that are to come through.",
+        count_option("--rounds", ROUNDS, "Rounds that are to come through."),
+        count_option(
+            "--skip-under",
+            0,
+            "Ask nothing and keep all tables where their blocks take less; 0 is off.",
+            least=0,
+            unit="TOKENS",
         ),
-        click.Option(
-            ["--skip-under"],
-            type=click.IntRange(min=0),
-            default=0,
-            metavar="TOKENS",
-            show_default=True,
-            help="Ask nothing and keep all tables where their blocks take less; 0 is off.",
-        ),
-        click.Option(
-            ["--max-tokens"],
-            type=click.IntRange(min=1),
-            default=MAX_TOKENS,
-            metavar="TOKENS",
-            show_default=True,
-            help="Tokens of a user input above which tables are judged in batches.",
+        count_option(
+            "--max-tokens",
+            MAX_TOKENS,
+            "Tokens of a user input above which tables are judged in batches.",
+            unit="TOKENS",
         ),
         *EXCERPTS,
         click.Option(

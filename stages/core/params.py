@@ -30,3 +30,25 @@ class FiniteFloatRange(click.FloatRange):
         if math.isnan(found):
             self.fail(f"{value} is no number", param, ctx)
         return found
+
+
+def count_option(
+    name: str, default: int, help: str, *, least: int = 1, unit: str = "N"
+) -> click.Option:
+    """An option that takes a number of things, and says its default in the help.
+
+    Args:
+        name: With its dashes.
+        default: Where it is not given.
+        help: The whole sentence.
+        least: The smallest number.
+        unit: What is counted, as the help shows it.
+    """
+    return click.Option(
+        [name],
+        type=click.IntRange(min=least),
+        default=default,
+        metavar=unit,
+        show_default=True,
+        help=help,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 import pytest
@@ -138,3 +139,25 @@ def test_rowid_is_the_key_or_is_refused(db):
     assert db.query("SELECT rowid, id FROM v", dialect="sqlite").rows[0] == (1, 1)
     with pytest.raises(SqlRefused, match="rowid refused"):
         db.query("SELECT b.rowid FROM v a, (SELECT 1) b", dialect="sqlite")
+
+
+def test_a_form_names_one_function() -> None:
+    """Forms name functions by a word, which the modules are asked for in turn."""
+    from pathlib import Path
+
+    from stages.core.sandbox import forms
+    from stages.core.sandbox.forms import numbers, sqlite_times, texts, times, units
+
+    named = {
+        form[1:]
+        for path in Path(forms.__file__).parent.glob("*.toml")
+        for form in re.findall(r'"(@\w+)"', path.read_text("utf-8"))
+    }
+    assert named
+    for name in named:
+        owners = [
+            module
+            for module in (numbers, texts, times, sqlite_times, units)
+            if getattr(getattr(module, name, None), "__module__", "") == module.__name__
+        ]
+        assert len(owners) == 1, name

@@ -115,9 +115,9 @@ mysql_truncate = truncate
 def truncate_or_date(name: str, args: Args, scope: Scope) -> exp.Expr:
     """Snowflake's ``trunc``, of a number or of a time."""
     if scope.kind(args[0]) in kinds.TIMES:
-        from stages.core.sandbox.forms.times import truncate
+        from stages.core.sandbox.forms.times import truncate_time
 
-        return truncate(name, [args[1], args[0]], scope)
+        return truncate_time(name, [args[1], args[0]], scope)
     return truncate(name, args, scope)
 
 

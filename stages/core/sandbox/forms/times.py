@@ -216,7 +216,7 @@ _TRUNCATED = ("MICROSECONDS", "MILLISECONDS", "SECOND", "MINUTE", "HOUR", "DAY",
               "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM")  # fmt: skip
 
 
-def truncate(name: str, args: Args, scope: Scope) -> exp.Expr:
+def truncate_time(name: str, args: Args, scope: Scope) -> exp.Expr:
     """``DATE_TRUNC('unit', x)``; weeks begin on Monday."""
     unit = unit_name(args[0], name)
     if unit not in _TRUNCATED:

@@ -50,6 +50,19 @@ class CheckedQuery:
     notes: tuple[str, ...]
 
 
+def refuse_long(sql: str, limits: Limits) -> None:
+    """Refuse a statement that is longer than a person or a model writes.
+
+    Raises:
+        SqlLimit: It is.
+    """
+    if len(sql) > limits.sql:
+        raise SqlLimit(
+            f"the statement has {len(sql)} characters, the limit is {limits.sql}",
+            hint="write a shorter one",
+        )
+
+
 def read(
     sql: str, names: TableNames, limits: Limits, source: str | None = None
 ) -> tuple[exp.Expr, list[str]]:
@@ -65,11 +78,7 @@ def read(
         SqlRefused: Not one statement, or not SQL.
         SqlLimit: Too long, or nested too deeply.
     """
-    if len(sql) > limits.sql:
-        raise SqlLimit(
-            f"the statement has {len(sql)} characters, the limit is {limits.sql}",
-            hint="write a shorter one",
-        )
+    refuse_long(sql, limits)
     if source not in (None, "duckdb"):
         tree, notes = _translated(sql, str(source), names)
         tree = normal.normal_form(tree, sql, str(source), "duckdb")

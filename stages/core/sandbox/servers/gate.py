@@ -49,11 +49,7 @@ def read(
         SqlRefused: Not one statement, or not SQL.
         SqlLimit: Too long, or nested too deeply.
     """
-    if len(sql) > limits.sql:
-        raise SqlLimit(
-            f"the statement has {len(sql)} characters, the limit is {limits.sql}",
-            hint="write a shorter one",
-        )
+    gate.refuse_long(sql, limits)
     if _SHOW.fullmatch(sql):
         return grammar.parse(sql), []
     written = source or dialect

@@ -18,7 +18,7 @@ from stages.core.sandbox.engine.engine import ANSWER_CUT
 from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.normal import write
 from stages.core.sandbox.limits import Answer, Limits
-from stages.core.sandbox.servers.session import Session
+from stages.core.sandbox.servers.session import ServerEngine
 from stages.core.sandbox.servers.shape import room, shape_query, taken, wrap
 
 DIALECT = "mysql"
@@ -34,17 +34,8 @@ _UNSIGNED = 32
 _BIT, _SHAPE = 16, 255
 
 
-class MysqlEngine:
-    """Runs checked queries on one MySQL or MariaDB server.
-
-    Args:
-        url: The server, without a password.
-        limits: Time, cells, bytes.
-    """
-
-    def __init__(self, url: str, limits: Limits) -> None:
-        self.limits = limits
-        self._session = Session(url, limits, self._begin, _kill)
+class MysqlEngine(ServerEngine):
+    """Runs checked queries on one MySQL or MariaDB server."""
 
     def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query, of which no row is read.
@@ -82,13 +73,9 @@ class MysqlEngine:
         told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
         return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
 
-    def stop(self) -> None:
-        """End what runs now, from any thread."""
-        self._session.stop()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._session.drop()
+    def _kill(self, where: Address, con: Connection) -> None:
+        with closing(connect(where, 5)) as other, other.cursor() as cursor:
+            cursor.execute(f"KILL QUERY {int(con.thread_id())}")
 
     def _begin(self, con: Connection) -> None:
         con.decoders = {}
@@ -167,11 +154,6 @@ def _text(value: object, cell: int) -> str | None:
         return value.decode()
     except UnicodeDecodeError:
         return blob_text(value)[: cell + 1]
-
-
-def _kill(where: Address, con: Connection) -> None:
-    with closing(connect(where, 5)) as other, other.cursor() as cursor:
-        cursor.execute(f"KILL QUERY {int(con.thread_id())}")
 
 
 ENGINE = MysqlEngine

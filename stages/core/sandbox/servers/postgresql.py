@@ -17,7 +17,7 @@ from stages.core.sandbox.engine.engine import ANSWER_CUT
 from stages.core.sandbox.gate.gate import CheckedQuery
 from stages.core.sandbox.gate.normal import write
 from stages.core.sandbox.limits import Answer, Cell, Limits
-from stages.core.sandbox.servers.session import Session
+from stages.core.sandbox.servers.session import ServerEngine
 from stages.core.sandbox.servers.shape import batch, room, shape_query, taken, wrap
 
 if TYPE_CHECKING:
@@ -56,17 +56,8 @@ _FIXED = (
 """Types whose texts are never long."""
 
 
-class PostgresEngine:
-    """Runs checked queries on one PostgreSQL server.
-
-    Args:
-        url: The server, without a password.
-        limits: Time, cells, bytes.
-    """
-
-    def __init__(self, url: str, limits: Limits) -> None:
-        self.limits = limits
-        self._session = Session(url, limits, self._begin, _kill)
+class PostgresEngine(ServerEngine):
+    """Runs checked queries on one PostgreSQL server."""
 
     def describe(self, checked: CheckedQuery) -> tuple[list[str], list[str]]:
         """Names and types of the columns of the query; nothing of it is run.
@@ -101,13 +92,8 @@ class PostgresEngine:
         told = [*checked.notes, *filter(None, [shape.note, ANSWER_CUT if cut else ""])]
         return Answer(tuple(names), tuple(types), tuple(found), more, tuple(told))
 
-    def stop(self) -> None:
-        """End what runs now, from any thread."""
-        self._session.stop()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._session.drop()
+    def _kill(self, where: Address, con: Connection) -> None:
+        con.cancel_safe(timeout=5)
 
     def _begin(self, con: Connection) -> None:
         con.autocommit = True
@@ -215,10 +201,6 @@ def _bytes(row: tuple[Cell, ...], types: Sequence[str], cell: int) -> tuple[Cell
         else value
         for value, kind in zip(row, types, strict=True)
     )
-
-
-def _kill(_where: Address, con: Connection) -> None:
-    con.cancel_safe(timeout=5)
 
 
 ENGINE = PostgresEngine

@@ -179,6 +179,35 @@ class Session:
         return EngineError("failed", self.where.scrubbed(words))
 
 
+class ServerEngine:
+    """What the engines of all servers share; each runs checked queries on one server.
+
+    Args:
+        url: The server, without a password.
+        limits: Time, cells, bytes.
+    """
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self.limits = limits
+        self._session = Session(url, limits, self._begin, self._kill)
+
+    def _begin(self, con: Connection) -> None:
+        """Set a new connection up, read-only."""
+        raise NotImplementedError
+
+    def _kill(self, where: Address, con: Connection) -> None:
+        """Stop what runs on a connection, from another thread."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End what runs now, from any thread."""
+        self._session.stop()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.drop()
+
+
 def _answers(con: Connection) -> bool:
     """Whether the connection is still there."""
     try:
