@@ -61,9 +61,9 @@ class VotePrompt:
             prompts.load("vote", "system", self.lang), prompts.load("vote", "user", self.lang)
         )
 
-    def user_input(self, previews: Sequence[str]) -> str:
-        """The user message over these table blocks, in their order."""
-        return prompts.load("vote", "user", self.lang).render(
+    def user_input(self, previews: Sequence[str], stage: str = "vote") -> str:
+        """The user message of a stage over these table blocks, in their order."""
+        return prompts.load(stage, "user", self.lang).render(
             question=self.question,
             evidence=self.evidence,
             knowledge=self.knowledge,

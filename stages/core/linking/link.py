@@ -14,7 +14,7 @@ from stages.core import prompts
 from stages.core.jsontypes import JsonMapping
 from stages.core.lang import Lang
 from stages.core.lines import schema
-from stages.core.linking.brief import VotePrompt, write_vote_prompt
+from stages.core.linking.brief import write_vote_prompt
 from stages.core.linking.packing import split
 from stages.core.linking.render import preview
 from stages.core.names import Names
@@ -102,13 +102,15 @@ def choice_batches(
     from stages.core.tokens import count
 
     vote_prompt = write_vote_prompt(task, lang)
-    room = max(tokens - count(_message(vote_prompt, [])), tokens // 4)
+    room = max(tokens - count(vote_prompt.user_input([], "link")), tokens // 4)
     by_name = {table["name"]: table for table in tables}
     names = [ranked.name for ranked in _pool(judgment) if ranked.name in by_name]
     blocks = [_fitting(by_name[name], judgment, lang, room) for name in names]
     costs = [count(block) + 1 for block in blocks]
     return [
-        ChoiceBatch(tuple(names[i] for i in span), _message(vote_prompt, [blocks[i] for i in span]))
+        ChoiceBatch(
+            tuple(names[i] for i in span), vote_prompt.user_input([blocks[i] for i in span], "link")
+        )
         for span in split(costs, room)
     ]
 
@@ -122,21 +124,6 @@ def _pool(judgment: Judgment) -> list[RankedTable]:
     spare = max(0, POOL - sum(t.keep for t in found))
     others = {t.name for t in [t for t in found if not t.keep][:spare]}
     return [t for t in found if t.keep or t.name in others]
-
-
-def _message(vote_prompt: VotePrompt, blocks: Sequence[str]) -> str:
-    from stages.core.text import block
-
-    return prompts.load("link", "user", vote_prompt.lang).render(
-        question=vote_prompt.question,
-        evidence=vote_prompt.evidence,
-        knowledge=vote_prompt.knowledge,
-        knowledge_cut=vote_prompt.knowledge_cut,
-        video=vote_prompt.video,
-        video_cut=vote_prompt.video_cut,
-        n_tables=len(blocks),
-        tables=block("tables", "\n\n".join(blocks)),
-    )
 
 
 def _fitting(table: Table, judgment: Judgment, lang: Lang, room: int) -> str:
