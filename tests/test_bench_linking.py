@@ -72,7 +72,9 @@ def test_a_wrong_command_line_is_said(tmp_path: Path, argv: list[str], said: str
     tool = str(ROOT / "tools" / "bench" / "linking.py")
     done = subprocess.run(
         [sys.executable, tool, "--without-schemagate", "--data", str(tmp_path), *argv],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]

@@ -32,9 +32,12 @@ def peak(argv: list[str], folder: Path) -> int:
     )
     done = subprocess.run(
         [sys.executable, "-c", measure, sys.executable, "-m", "stages", *argv],
-        capture_output=True, cwd=ROOT, check=False, timeout=60,
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+        timeout=60,
         env=environment({"WINNOW_CACHE": str(folder / "cache")}),
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 

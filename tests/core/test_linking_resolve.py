@@ -20,9 +20,12 @@ def table(name: str, *columns: str, **more: Any) -> Any:
 
 NESTED = table("ga_sessions_2017", "date", aliases=["GA360.GA_SESSIONS_2017"])
 NESTED["columns"].append(
-    {"name": "totals", "type": "STRUCT", "fields": [
-        {"name": "totals.totalTransactionRevenue", "type": "BIGINT"}]}
-)  # fmt: skip
+    {
+        "name": "totals",
+        "type": "STRUCT",
+        "fields": [{"name": "totals.totalTransactionRevenue", "type": "BIGINT"}],
+    }
+)
 TABLES = [
     NESTED,
     table("employee_attendance", "Employee ID", "day", aliases=["Employee Attendance"]),

@@ -86,18 +86,24 @@ def seed_task(**more: Any) -> dict[str, Any]:
         "question": "Which company had the highest revenue in 2025?",
         "vote": {
             "task_id": "task_15",
-            "per_table": {"company_financials": True, "company_profile": True,
-                          "employee_attendance": False},
+            "per_table": {
+                "company_financials": True,
+                "company_profile": True,
+                "employee_attendance": False,
+            },
             "relevant_tables": ["company_financials", "company_profile", "doc_company_rules"],
             "skipped_tables": ["employee_attendance"],
             "always_keep": ["doc_company_rules"],
             "skipped_describe_keys": ["context/db/hr.db::employee_attendance"],
             "reasons": {},
             "all_tables": ["company_financials", "company_profile", "employee_attendance"],
-            "vote_tally": {"company_financials": "5/5", "company_profile": "4/5",
-                           "employee_attendance": "1/5"},
+            "vote_tally": {
+                "company_financials": "5/5",
+                "company_profile": "4/5",
+                "employee_attendance": "1/5",
+            },
             "n_rounds_ok": 5,
             "error": "",
             "meta": {"of": "sha256:" + "1" * 64},
         },
-    } | more  # fmt: skip
+    } | more

@@ -151,8 +151,16 @@ def test_nothing_kept_yet_is_no_error_and_makes_no_folder(tmp_path: Path) -> Non
 
 
 def test_hostile_replies_cannot_reach_the_terminal(kept: Kept) -> None:
-    evil = json.dumps({"data": {"a": 1}, "text": "\x1b[2J\u202e", "tokens_in": 1, "tokens_out": 1,
-                       "usd": None, "calls": 1})  # fmt: skip
+    evil = json.dumps(
+        {
+            "data": {"a": 1},
+            "text": "\x1b[2J\u202e",
+            "tokens_in": 1,
+            "tokens_out": 1,
+            "usd": None,
+            "calls": 1,
+        }
+    )
     with sqlite3.connect(kept.folder / FILE) as db:
         db.execute("UPDATE replies SET reply = ?", (evil,))
     for command in ("ls", "export"):

@@ -334,9 +334,14 @@ def architecture() -> str:
     modules = sorted(path.stem for path in CORE.glob("*.py") if path.stem != "__init__")
     ground = Box("core", 20, bottom, PAGE - 40, HIGH, tuple(wrapped(modules, 110)), "data")
     commands = Box(
-        "the commands", 20, 36, PAGE - 40, HIGH - 10,
-        (" · ".join(REGISTRY), "one file each; cli.py imports the one that is called"), "stage",
-    )  # fmt: skip
+        "the commands",
+        20,
+        36,
+        PAGE - 40,
+        HIGH - 10,
+        (" · ".join(REGISTRY), "one file each; cli.py imports the one that is called"),
+        "stage",
+    )
     parts = [
         label("each box stands above what it imports; arrows to the next storey are drawn", 20, 26),
         *ends(reduced(edges), boxes),
