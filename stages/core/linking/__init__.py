@@ -1,1 +1,1 @@
-"""What the stages of schema linking share: phrases, groups, batches, names, join paths."""
+"""What the linking stages share: phrases, groups, batches, names, join paths."""
