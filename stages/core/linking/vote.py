@@ -1,8 +1,6 @@
-"""Voting over tables: rounds sampled, cleaned, tallied.
+"""Voting over tables: rounds are sampled, cleaned, tallied (first seed, 2.3 and 4).
 
-Voting over tables: cleaning one round, tallying rounds, the result. First seed, 2.3 and 4.
-
-Everything here is pure, and goes by the order in which rounds are handed in: by sample
+Cleaning and tallying are pure, and go by the order in which rounds are handed in: by sample
 number, never by arrival.
 """
 

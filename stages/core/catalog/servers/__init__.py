@@ -1,4 +1,4 @@
-"""Database servers as sources: `scan_server` makes the lines, `common.connect` the connections."""
+"""Database servers as sources: `scan_server` makes the lines, `address.connect` the connections."""
 
 from __future__ import annotations
 
