@@ -10,9 +10,10 @@ collapse has not run, every table is in full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from stages.core.context.view import Page
 
 Form = Literal["context", "ddl", "json"]
-FORMATS: tuple[Form, ...] = ("context", "ddl", "json")
+FORMATS: Mapping[Form, tuple[str, str]] = {
+    "context": ("text_format", ".md"),
+    "ddl": ("ddl_format", ".sql"),
+    "json": ("json_format", ".json"),
+}
+"""For each format its module in `core.context`, and the ending of its files."""
 COLUMNS = ("refined", "superset", "all")
 TOOL = "explore_data"
 
@@ -148,12 +154,9 @@ def _page(
     )
 
 
-def _form(name: str) -> PageFormat:
+def _form(name: Form) -> PageFormat:
     """The module that writes a format."""
-    from stages.core.context import ddl_format, json_format, text_format
-
-    forms: dict[str, PageFormat] = {"context": text_format, "ddl": ddl_format, "json": json_format}
-    return forms[name]
+    return cast("PageFormat", import_module(f"stages.core.context.{FORMATS[name][0]}"))
 
 
 def _tokens_all(page: Page, tables: Sequence[Table], form: PageFormat) -> int:
@@ -199,7 +202,7 @@ def _text(found: Describe) -> str:
 
 
 def _suffix(found: Describe) -> str:
-    return {"ddl": ".sql", "json": ".json"}.get(found["format"], ".md")
+    return FORMATS[found["format"]][1]
 
 
 def _counts(found: Describe) -> tuple[int, ...]:
@@ -210,7 +213,7 @@ def _counts(found: Describe) -> tuple[int, ...]:
 OPTIONS = (
     click.Option(
         ["--format", "form"],
-        type=click.Choice(FORMATS),
+        type=click.Choice(tuple(FORMATS)),
         default="context",
         show_default=True,
         help="How the description is written.",
