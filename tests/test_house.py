@@ -228,7 +228,7 @@ ONE_IMPORTER = {
         linking.refine.builtin  linking.refine.refiner  model.cache_listing  model.client
         runtime.async_runner  runtime.outputs  runtime.sessions""",
     "one file for each of its kind: a format, a source, a server, a reader, a view of show": """
-        context.ddl_format  context.json_format  context.text_format  catalog.servers.mysql
+        catalog.servers.mysql
         catalog.servers.postgresql  readers.link  readers.vote  model.transport.litellm
         judge.priors.model_choice  show.compare  show.why""",
     "a layer of security, to be read by itself": """
