@@ -53,7 +53,11 @@ class Names:
             name: Name of the column, in any case.
         """
         known = self._columns.get(table, {})
-        return known.get(_bare(name)) or known.get(_bare(name.split(".", 1)[0]))
+        for said in (name, name.split(".", 1)[0]):
+            found = known.get(said) or known.get(_bare(said))
+            if found is not None:
+                return found
+        return None
 
 
 def _own(table: Table) -> Sequence[str]:
@@ -70,7 +74,8 @@ def _last_parts(table: Table) -> Sequence[str]:
 
 
 def _column_names(table: Table) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """Columns by their own spelling, and by any other where that is no column's own."""
+    found = {column["name"]: column["name"] for column in table["columns"]}
     for column in table["columns"]:
         found.setdefault(_bare(column["name"]), column["name"])
     return found

@@ -191,3 +191,12 @@ def test_a_spelling_of_two_meanings_has_none() -> None:
     from stages.core.names import unique
 
     assert unique([("a", 1), ("b", 1), ("b", 2), ("b", 1)]) == {"a": 1}
+
+
+def test_a_column_is_found_by_its_own_spelling_first() -> None:
+    from stages.core.names import Names
+
+    columns = [{"name": name, "type": "VARCHAR"} for name in ("ID", "id", "Note")]
+    names = Names([{"kind": "table", "name": "t", "describe_key": "t", "columns": columns}])
+    found = [names.column("t", said) for said in ("id", "ID", "Id", "note", "id.x", "none")]
+    assert found == ["id", "ID", "id", "Note", "id", None]
