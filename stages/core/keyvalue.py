@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from stages.core import diagnostics
+from stages.core.errors import UsageError
 
 Value: TypeAlias = str | bytes | int | float | None
 
@@ -179,3 +180,12 @@ def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file is no store any more, and no waiting or room would mend it."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in DAMAGE
+
+
+def unusable(path: Path, error: Exception) -> UsageError:
+    """What to tell of a store that cannot be opened and that its user named or relies on."""
+    return UsageError(
+        f"the cache cannot be used: {error}",
+        place=str(path),
+        hint="move it away, or use --cache DIR or --no-cache",
+    )

@@ -22,7 +22,7 @@ from stages.core.records import Column, Table
 from stages.core.text import cell, visible
 
 if TYPE_CHECKING:
-    from stages.core.records import Column, Field, Table
+    from stages.core.records import Field
 
 SAMPLE_ROWS = 2
 """Rows shown (first seed, 2.1)."""

@@ -22,7 +22,7 @@ import orjson
 
 from stages.core.errors import DataError, UsageError, os_words
 from stages.core.jsontypes import JsonMapping
-from stages.core.keyvalue import KeyValueFile, KeyValueTable
+from stages.core.keyvalue import KeyValueFile, KeyValueTable, unusable
 from stages.core.model.request import Reply, key_of
 from stages.core.paths import CACHES, is_export
 
@@ -112,11 +112,7 @@ class Cache:
         try:
             self._db = self.file.connection()
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(
-                f"the cache cannot be used: {error}",
-                place=str(self.path),
-                hint="move it away, or use --cache DIR or --no-cache",
-            ) from None
+            raise unusable(self.path, error) from None
 
     def get(self, key: str) -> Reply | None:
         """The kept reply; None where there is none that can be read."""

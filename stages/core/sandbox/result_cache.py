@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from stages.core.errors import UsageError
 from stages.core.jsontypes import JsonMapping
-from stages.core.keyvalue import KeyValueFile, KeyValueTable
+from stages.core.keyvalue import KeyValueFile, KeyValueTable, unusable
 from stages.core.paths import CACHES
 from stages.core.records import Statement
 from stages.core.text import cell, visible
@@ -313,9 +312,5 @@ class ResultCache:
         try:
             self.file.connection()
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(
-                f"the cache cannot be used: {error}",
-                place=str(self.path),
-                hint="move it away, or use --cache DIR or --no-cache",
-            ) from None
+            raise unusable(self.path, error) from None
         return self.file

@@ -89,7 +89,7 @@ class Direct:
         form: Mapping[str, object],
         timeout: float,
     ) -> ModelAnswer:
-        """Post the call; see `answer.Wire`."""
+        """Post the call; see `request.Transport`."""
         import aiohttp
 
         own = {key: value for key, value in self._options.options.items() if key != "api_key"}
