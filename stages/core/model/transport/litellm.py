@@ -123,7 +123,7 @@ class Litellm:
         form: Mapping[str, object],
         timeout: float,
     ) -> ModelAnswer:
-        """Send the call; see `request.Transport`. Retries are the caller's, so litellm's are off."""
+        """Send the call; see `request.Transport`. Retries are the caller's, litellm's are off."""
         library = litellm()
         try:
             response = await library.acompletion(
