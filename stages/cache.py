@@ -137,11 +137,11 @@ def clear(
 def _forget(kinds: Sequence[str], where: Path | None) -> None:
     """Remove the files of these kinds, and say how much that was."""
     from stages.core import diagnostics
-    from stages.core.paths import cache_files, result_cache
+    from stages.core.paths import cache_files
 
     diagnostics.begin("winnow cache clear")
     for kind in kinds:
-        found = list(cache_files(kind, result_cache(where)))
+        found = list(cache_files(kind, where))
         size = sum(path.stat().st_size for path in found)
         for path in found:
             path.unlink(missing_ok=True)
@@ -157,16 +157,16 @@ def places(where: Path | None) -> None:
     Replies of models cost money to make again, all else time.
     """
     from stages.core.model.cache_listing import age
-    from stages.core.paths import cache_files, result_cache
+    from stages.core.paths import cache_files, cache_place
 
-    folder, now = result_cache(where), time.time()
+    now = time.time()
     rows = []
-    for kind, name in CACHES.items():
-        stats = [path.stat() for path in cache_files(kind, folder)]
+    for kind in CACHES:
+        stats = [path.stat() for path in cache_files(kind, where)]
         size, latest = sum(s.st_size for s in stats), max((s.st_mtime for s in stats), default=0.0)
         rows.append(
             f"{kind:8} {size:>15,}  {many(len(stats), 'file'):>11}  {age(latest, now):>4}  "
-            f"{folder / name}\n"
+            f"{cache_place(kind, where)}\n"
         )
     _print(rows, None)
 

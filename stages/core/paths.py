@@ -7,6 +7,7 @@ then come from that file, which is only read, and everything else lies where it 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +24,12 @@ CACHES: Mapping[str, str] = {
     "tables": "tables",  # loaded for queries, a file each
 }
 """Every cache by name: a file or a folder in `cache_dir`. Losing any but the first costs time."""
+
+OWN_NAMES: Mapping[str, re.Pattern[str]] = {
+    "indexes": re.compile(r"judge-\w+\.npz|tmp\w+\.part"),
+    "tables": re.compile(r"[0-9a-f]{20}-[0-9a-f]{16}-.*\.(duckdb|part|part\.wal)"),
+}
+"""Names of winnow's files in a cache that is a folder: it may hold files of the user as well."""
 
 
 def cache_dir() -> Path:
@@ -70,19 +77,40 @@ def result_cache(given: str | Path | None = None) -> Path:
     return cache_dir() if is_export(place) else place
 
 
-def cache_files(name: str, folder: Path) -> Iterator[Path]:
+def cache_place(name: str, given: str | Path | None = None) -> Path:
+    """The file or the folder of a cache.
+
+    Args:
+        name: One of `CACHES`.
+        given: As for `reply_cache`; it moves replies, and results with them, and nothing else.
+
+    Raises:
+        UsageError: As `cache_dir`.
+    """
+    if name == "replies" and is_export(reply_cache(given)):
+        return reply_cache(given)
+    beside = name in ("replies", "results")
+    return (result_cache(given) if beside else cache_dir()) / CACHES[name]
+
+
+def cache_files(name: str, given: str | Path | None = None) -> Iterator[Path]:
     """The files of a cache, those included that stand beside it.
 
     Args:
         name: One of `CACHES`.
-        folder: The folder of the caches.
+        given: As for `cache_place`.
+
+    Raises:
+        UsageError: As `cache_dir`.
     """
-    place = folder / CACHES[name]
-    beside = [
-        place.with_name(f"{place.name}{ending}") for ending in ("", "-wal", "-shm", ".damaged")
-    ]
-    inside = place.rglob("*") if place.is_dir() else iter(beside)
-    yield from sorted(path for path in inside if path.is_file())
+    place = cache_place(name, given)
+    if name in OWN_NAMES:
+        inside = place.glob("*") if place.is_dir() else ()
+        found = [path for path in inside if OWN_NAMES[name].fullmatch(path.name)]
+    else:
+        endings = ("", "-wal", "-shm", ".damaged")
+        found = [place.with_name(f"{place.name}{ending}") for ending in endings]
+    yield from sorted(path for path in found if path.is_file())
 
 
 def is_export(place: Path) -> bool:

@@ -123,6 +123,9 @@ def test_what_is_added_by_one_spelling_is_not_forbidden_by_another() -> None:
         ("- [1, 2\n", "2:1", "not YAML"),
         ("- a: &x [*y]\n", "1:10", "not YAML"),
         ("- 1\n---\n- 2\n", "2:1", "not YAML"),
+        ("- when: {words: [a]}\n  add: {columns: {'': [c]}}\n", "2:19", "empty text"),
+        ("- when: {words: [a]}\n  add: {tables: [' ']}\n", "2:18", "empty text"),
+        ("- '': a\n", "1:3", "empty text"),
         ("- 1\n- é\x07\n", "2:4", "not YAML"),
     ],
 )
@@ -131,6 +134,34 @@ def test_a_wrong_file_is_an_error_with_line_and_column(text: str, place: str, wh
         parse_rules(text.encode(), "r.yaml")
     assert caught.value.place == f"r.yaml:{place}"
     assert what in caught.value.what
+
+
+def _bomb() -> str:
+    """Ten lists of ten aliases of the list before."""
+    rows = [f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)]
+    return "- &a0 [x, x]\n" + "".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("&a [*a]", "nested too deeply"),
+        ("- &a {when: *a}", "nested too deeply"),
+        ("[" * 5_000 + "]" * 5_000, "nested too deeply"),
+        ("- when: " + "{when: " * 200 + "{}" + "}" * 200, "unknown key 'when'"),
+        (_bomb(), "more than"),
+    ],
+)
+def test_what_repeats_itself_is_an_error_and_ends(text: str, what: str) -> None:
+    with pytest.raises(DataError) as caught:
+        parse_rules(text.encode(), "r.yaml")
+    assert what in caught.value.what
+    assert caught.value.place.startswith("r.yaml")
+
+
+def test_an_alias_stands_for_what_it_names() -> None:
+    text = "- when: &w {words: [a]}\n  add: {tables: [t]}\n- when: *w\n  add: {tables: [u]}\n"
+    assert parse_rules(text.encode(), "r.yaml").apply("a").add_tables == ("t", "u")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\ufeff[]\n"])

@@ -183,7 +183,7 @@ def test_places_list_all_five_kinds_and_clear_forgets_each(tmp_path: Path) -> No
     for command in chain:
         lines = run(*command, stdin=lines, env=env).out
     (folder / CACHES["indexes"]).mkdir()
-    (folder / CACHES["indexes"] / "a.npz").write_bytes(b"index")
+    (folder / CACHES["indexes"] / "judge-a.npz").write_bytes(b"index")
     kept = {line.split()[0]: line.split()[1] for line in _places(env)}
     assert kept["indexes"] == "5"
     assert all(kept[name] != "0" for name in ("results", "scans", "tables"))
@@ -201,6 +201,39 @@ def test_places_list_all_five_kinds_and_clear_forgets_each(tmp_path: Path) -> No
 
 def _places(env: dict[str, str]) -> list[str]:
     return run("cache", "places", env=env).out.decode().splitlines()
+
+
+def test_only_files_of_winnow_are_shown_and_forgotten(tmp_path: Path) -> None:
+    folder, other = tmp_path / "cache", tmp_path / "mine"
+    env = {"WINNOW_CACHE": str(folder)}
+    assert run("query", "examples/orders", "SELECT count(*) FROM orders", env=env).status == 0
+    own = next((folder / CACHES["tables"]).glob("*.duckdb"))
+    foreign = [
+        place / CACHES[kind] / name
+        for place in (folder, other)
+        for kind, name in (("tables", "sales.duckdb"), ("indexes", "weights.npz"))
+    ]
+    for path in (*foreign, other / CACHES["scans"], other / CACHES["tables"] / own.name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"precious")
+    listed = run("cache", "places", "--cache", str(other), env=env).out.decode().splitlines()
+    lies = {line.split()[0]: Path(line.split()[-1]).parent for line in listed}
+    assert {kind for kind in lies if lies[kind] == other} == {"replies", "results"}
+    assert {kind for kind in lies if lies[kind] == folder} == {"scans", "indexes", "tables"}
+    done = run("cache", "clear", "--kind", "tables", "--cache", str(other), env=env)
+    assert (done.status, own.exists()) == (0, False)
+    assert run("cache", "clear", "--all", "--cache", str(other), env=env).status == 0
+    assert run("cache", "clear", "--all", env=env).status == 0
+    for path in (*foreign, other / CACHES["scans"], other / CACHES["tables"] / own.name):
+        assert path.read_bytes() == b"precious"
+
+
+def test_an_export_that_is_named_is_the_place_of_replies(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes(kept.cache("export").out)
+    env = {"WINNOW_CACHE": str(path), "XDG_CACHE_HOME": str(tmp_path / "home")}
+    row = _places(env)[0].split()
+    assert (row[0], row[1], row[-1]) == ("replies", f"{path.stat().st_size:,}", str(path))
 
 
 def test_a_kind_stands_alone(tmp_path: Path) -> None:

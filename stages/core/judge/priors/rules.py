@@ -239,10 +239,10 @@ def parse_rules(raw: bytes, place: str) -> RuleFile:
     if node is None:
         return RuleFile((), digest)
     try:
-        rules = _RuleText(node, place).rules()
+        rules = tuple(_RuleText(node, place).rules())
     except RecursionError:
         raise DataError("nested too deeply", place=place) from None
-    return RuleFile(tuple(rules), digest)
+    return RuleFile(rules, digest)
 
 
 def _end(before: str) -> str:
@@ -274,6 +274,9 @@ class _RuleText:
         import yaml
 
         self._nodes[path] = node
+        # A value takes a byte, unless an alias repeats it, which may do so without end.
+        if len(self._nodes) > LARGEST:
+            raise self.fail(node, f"more than {LARGEST} values", "write them without aliases")
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(item, (*path, at)) for at, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
@@ -292,7 +295,10 @@ class _RuleText:
 
         if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT:
             raise self.fail(node, NO_TEXT, QUOTE_IT)
-        return str(node.value).strip()
+        key = str(node.value).strip()
+        if not key:
+            raise self.fail(node, EMPTY_TEXT)
+        return key
 
     def rules(self) -> Iterator[Rule]:
         """The rules.
@@ -344,7 +350,7 @@ class _RuleText:
             "anyOf": ("a rule without 'add' and 'forbid'", "say what it does"),
             "minItems": (f"an empty list; wanted {_wanted(error)}", ""),
             "minProperties": ("names no tables and no columns", ""),
-            "pattern": ("here stands an empty text", ""),
+            "pattern": (EMPTY_TEXT, ""),
         }[kind]
         return self.fail(node, what, hint)
 
@@ -362,6 +368,7 @@ class _RuleText:
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and places from the root of a document to a node."""
 NO_TEXT, QUOTE_IT = "here stands no text", "put a number or a yes/no in quotes"
+EMPTY_TEXT = "here stands an empty text"
 
 
 def _wanted(error: ValidationError) -> str:
