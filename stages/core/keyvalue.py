@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -86,6 +86,13 @@ class KeyValueFile:
         with self._lock:
             found: tuple[Value, ...] | None = self.connection().execute(sql, values).fetchone()
             return found
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The open file, all statements one transaction, which no other writer can interrupt."""
+        with self._lock, self.connection() as con:
+            con.execute("BEGIN IMMEDIATE")
+            yield con
 
     def count(self) -> int:
         """How many rows are kept; no file is made where there is none."""

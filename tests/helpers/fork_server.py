@@ -25,11 +25,13 @@ from pathlib import Path
 
 WARM = (
     "asyncio", "click", "duckdb", "jinja2", "jsonschema", "numpy", "orjson", "rich.console",
-    "rich.table", "rich.text", "sqlglot", "snowballstemmer", "sqlglot.optimizer.scope", "sqlite3", "tiktoken",
+    "rich.table", "rich.text", "snowballstemmer", "sqlglot", "sqlglot.optimizer.scope", "sqlite3",
+    "tiktoken",
     "stages.cli", "stages.core.catalog", "stages.core.judge.pipeline", "stages.core.model.client",
     "stages.core.runtime.command", "stages.core.sandbox.database",
 )  # fmt: skip
-"""Imported before the first run; none of them reads the environment or starts a thread."""
+"""Imported before the first run; none of them reads the environment, and the only thread that one
+starts, numpy's for linear algebra, is stopped by numpy before each fork."""
 _HEAD = struct.Struct("!I")
 
 

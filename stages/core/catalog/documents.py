@@ -1,6 +1,5 @@
-"""Documents of a root, and the mark of tables that were made from documents.
-
-The mark of tables that `prepare` made from documents; such tables are always kept.
+"""Documents of a root, and the mark of tables that `prepare` made from documents, which are
+always kept.
 
 Documents were judged once when they were prepared, so judging their tables again would
 filter twice (first seed, 2.2). Any one of three signs suffices:

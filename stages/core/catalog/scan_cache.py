@@ -150,11 +150,9 @@ class ScanCache:
             if (body := _body(raws)) is not None
         )
         with suppress(sqlite3.Error, OSError):
-            con = self._open()
-            if con is None or self._store is None:
+            if self._open() is None or self._store is None:
                 return
-            with con:
-                con.execute("BEGIN IMMEDIATE")
+            with self._store.transaction() as con:
                 con.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
                 con.executemany(
                     "UPDATE entry SET used = ? WHERE key = ?", [(now, key) for key in self._used]

@@ -1,6 +1,5 @@
-"""The stream of lines that `scan` writes, and what is said of sources that gave nothing.
-
-What to say of sources that the user named and that gave nothing: that is no success.
+"""The stream of lines that `scan` writes, and what is said of sources that the user named and
+that gave nothing: that is no success.
 """
 
 from __future__ import annotations

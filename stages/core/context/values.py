@@ -1,6 +1,5 @@
-"""How values and our own words stand in a context description, in every format.
-
-Our own words in a context description, in both languages.
+"""How values stand in a context description, in every format, and our own words there, in both
+languages.
 
 The sentence on a folded table is the first seed's (5.2), with the name of what folded it;
 ``{tool}`` is the tool that finds the table again.

@@ -130,7 +130,7 @@ def sources(stage: Stage) -> list[str]:
     """What a section of this stage is made from, unless it says so itself in ``meta.from``."""
     names = [*stage.inputs]
     names += ["tables"] if stage.reads_tables else []
-    names += ["catalog"] if "catalog" in (capability.value for capability in stage.wants) else []
+    names += ["catalog"] if stage.reads_catalog else []
     return [*names, *stage.needs, *stage.needs_any, *stage.uses]
 
 

@@ -1,6 +1,4 @@
-"""What each table does for a question: by roles without a model, or asked of one.
-
-What each table does for a question, without a model: roles from keys and matched words.
+"""What each table does for a question: asked of a model, or by roles from keys and matched words.
 
 The roles are those of seed 004, 4.1: target (gives the output), filter (gives a condition),
 bridge (joins two others), calculation (gives the numbers).

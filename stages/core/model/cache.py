@@ -166,11 +166,9 @@ class Cache:
     def remove(self, keys: list[str]) -> int:
         """Forget these replies; how many there were."""
         with self._damage():
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
+            with self.file.transaction() as con:
                 gone = [
-                    self._db.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount
-                    for k in keys
+                    con.execute("DELETE FROM replies WHERE key = ?", (k,)).rowcount for k in keys
                 ]
             self.file.shrink()
         return sum(gone)

@@ -1,6 +1,5 @@
-"""What a stage asks a model, and what comes back from one call.
-
-What comes back from one call: an answer, or a failure that says whether to try again.
+"""What a stage asks a model, and what comes back from one call: an answer, or a failure that
+says whether to try again.
 """
 
 from __future__ import annotations

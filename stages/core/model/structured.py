@@ -1,6 +1,5 @@
-"""From what a model wrote to a value that fits the schema of the reply.
-
-Whether a value fits the schema of the reply, and what is wrong where it does not.
+"""From what a model wrote to a value that fits the schema of the reply, or to what is wrong
+with it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from stages.core.counts import many
 from stages.core.errors import DataError
@@ -32,7 +32,7 @@ LEVELS: tuple[Level, ...] = ("full", "names", "line")
 Lists: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 """Lists of tables in words, each with its heading."""
 
-Body = TypeVar("Body")
+Body = TypeVar("Body", bound=Mapping[str, object])
 """The record of one kind of section."""
 
 Plain: TypeAlias = Mapping[str, object]
@@ -125,8 +125,9 @@ class SectionReader(Generic[Body]):
 
     Args:
         summary: What it comes to, in a few words.
-        why: Everything it says about one table, a line each.
-        diff: What changed from one to another, a line each.
+        why: Everything it says about one table, a line each; in general what stands under the
+            table's name.
+        diff: What changed from one to another, a line each; in general the keys that differ.
         kept: The tables and columns that stay; None where it drops none.
         names: Every table that it names, in the order in which it does.
         ranking: The tables by what became of them, best first, in the order given for those
@@ -136,25 +137,15 @@ class SectionReader(Generic[Body]):
     """
 
     summary: Callable[[Body], str]
-    why: Callable[[Body, Table], Iterator[str]]
-    diff: Callable[[Body, Body], Iterator[str]]
+    why: Callable[[Body, Table], Iterator[str]] = _entries
+    diff: Callable[[Body, Body], Iterator[str]] = _changes
     kept: Callable[[Body], KeptColumns] | None = None
     names: Callable[[Body], Iterable[str]] = no_names
     ranking: Callable[[Body, Order], Lists] = no_lists
     conflicts: Callable[[Body, Sequence[Table]], Iterator[str]] = nothing
 
 
-def plain(
-    summary: Callable[[Body], str],
-    why: Callable[[Body, Table], Iterator[str]] | None = None,
-    diff: Callable[[Body, Body], Iterator[str]] | None = None,
-) -> SectionReader[Body]:
-    """A reader of a section that decides on no table; what it has no function for is general."""
-    general = cast("SectionReader[Body]", PLAIN)
-    return SectionReader(summary, why or general.why, diff or general.diff)
-
-
-PLAIN: SectionReader[Plain] = SectionReader(_keys, _entries, _changes)
+PLAIN: SectionReader[Plain] = SectionReader(_keys)
 """For sections that have no module here."""
 
 
@@ -168,7 +159,7 @@ def reader_of(name: str) -> SectionReader[Any]:  # Any: the record is known by i
     """The reader of section ``name``."""
     if name not in _own() or name.startswith("_"):
         return PLAIN
-    found: SectionReader[object] = import_module(f"{__name__}.{name}").READER
+    found: SectionReader[Any] = import_module(f"{__name__}.{name}").READER
     return found
 
 

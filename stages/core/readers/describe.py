@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stages.core.readers import SectionReader, nothing, plain
+from stages.core.readers import SectionReader, nothing
 
 if TYPE_CHECKING:
     from stages.core.records import Describe
@@ -15,4 +15,4 @@ def _summary(section: Describe) -> str:
     return f"{section.get('tokens', '?')}{f' of {whole}' if whole is not None else ''} tokens"
 
 
-READER: SectionReader[Describe] = plain(_summary, why=nothing)
+READER: SectionReader[Describe] = SectionReader(_summary, why=nothing)

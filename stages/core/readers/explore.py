@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stages.core.counts import many
-from stages.core.readers import PLAIN, Lists, Order, SectionReader
+from stages.core.readers import Lists, Order, SectionReader
 
 if TYPE_CHECKING:
     from stages.core.records import Explore
@@ -26,4 +26,4 @@ def _ranking(section: Explore, order: Order) -> Lists:
     ]
 
 
-READER: SectionReader[Explore] = SectionReader(_summary, PLAIN.why, PLAIN.diff, ranking=_ranking)
+READER: SectionReader[Explore] = SectionReader(_summary, ranking=_ranking)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stages.core.counts import many
-from stages.core.readers import SectionReader, count_of, nothing, plain
+from stages.core.readers import SectionReader, count_of, nothing
 
 if TYPE_CHECKING:
     from stages.core.records import Prompt
@@ -16,4 +16,4 @@ def _summary(section: Prompt) -> str:
     return f"{messages}, {count_of(section.get('tokens'), 'token')}"
 
 
-READER: SectionReader[Prompt] = plain(_summary, why=nothing)
+READER: SectionReader[Prompt] = SectionReader(_summary, why=nothing)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.counts import many
-from stages.core.readers import PLAIN, KeptColumns, Lists, Order, SectionReader, count_of
+from stages.core.readers import KeptColumns, Lists, Order, SectionReader, count_of
 from stages.core.text import listed
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ def _ranking(section: Prune, order: Order) -> Lists:
 
 READER: SectionReader[Prune] = SectionReader(
     _summary,
-    PLAIN.why,
-    PLAIN.diff,
     kept=_kept,
     names=superset,
     ranking=_ranking,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from stages.core.counts import many
-from stages.core.readers import PLAIN, KeptColumns, Lists, Order, SectionReader
+from stages.core.readers import KeptColumns, Lists, Order, SectionReader
 
 if TYPE_CHECKING:
     from stages.core.records import Refine
@@ -46,5 +46,5 @@ def _ranking(section: Refine, order: Order) -> Lists:
 
 
 READER: SectionReader[Refine] = SectionReader(
-    _summary, PLAIN.why, PLAIN.diff, kept=_kept, names=refined_columns, ranking=_ranking
+    _summary, kept=_kept, names=refined_columns, ranking=_ranking
 )

@@ -165,7 +165,7 @@ def call(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> Section | 
     wanted = {}
     for capability in plan.stage.wants:
         found = PROVIDERS[capability](plan, asked, model)
-        if found is not None or capability is Capability.MODEL:
+        if found is not None:
             wanted[capability.value] = found
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
 

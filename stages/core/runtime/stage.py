@@ -31,7 +31,7 @@ class Capability(Enum):
     CATALOG = "catalog"
     """The catalog's record."""
     MODEL = "model"
-    """A `core.model.Model`, or None for ``builtin``."""
+    """A `core.model.Model`; left to the stage for ``builtin``."""
     DATABASE = "database"
     """A `core.sandbox.session.Data` over the catalog, or None where it has no data."""
     PROGRESS = "progress"
@@ -122,3 +122,8 @@ class Stage:
     def asks(self) -> bool:
         """Whether the stage may ask a model."""
         return Capability.MODEL in self.wants
+
+    @property
+    def reads_catalog(self) -> bool:
+        """Whether the result depends on the catalog's line."""
+        return Capability.CATALOG in self.wants

@@ -1,6 +1,5 @@
-"""Results of statements as a model sees them, and as they are kept.
-
-Results of statements as a model sees them and as a log keeps them: small, and safe to show.
+"""Results of statements as a model sees them and as a log keeps them, small and safe to show;
+and those of exploring as they are kept between runs.
 
 A result of up to 30 rows is shown whole. A longer one is shown as its first 10 rows, the row
 count, and of each column its type, its distinct values and its share of nulls (APEX-SQL,

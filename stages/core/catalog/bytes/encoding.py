@@ -1,6 +1,5 @@
-"""Which encoding a text file is in, and the file as text or UTF-8.
-
-A whole file as text or as UTF-8 bytes, decompressed and decoded while it is read.
+"""Which encoding a text file is in, and the whole file as text or as UTF-8 bytes, decompressed
+and decoded while it is read.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from stages.core.catalog.servers.address import Record
@@ -353,9 +353,7 @@ _STOCK = re.compile(r"`test(?:\\?_\\?%)?`\.\*")
 
 def beyond_reading(con: Connection) -> list[str]:
     """What the role of a connection can do that a reader cannot; empty for a reader."""
-    with closing(con.cursor()) as cursor:
-        cursor.execute("SHOW GRANTS")
-        return _rights([_decoded(row[0]) for row in cursor.fetchall()])
+    return _rights([str(row[0]) for row in _all(con, "SHOW GRANTS")])
 
 
 def _rights(grants: Sequence[str]) -> list[str]:
@@ -381,7 +379,3 @@ def _rights(grants: Sequence[str]) -> list[str]:
     found = [f"do anything: it has {some(list(dict.fromkeys(strong)))}"] if strong else []
     found += ["reach the server's files: it has FILE"] if files else []
     return [*found, *([f"write: on {some(writes)}"] if writes else [])]
-
-
-def _decoded(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

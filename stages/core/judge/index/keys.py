@@ -1,5 +1,5 @@
 """Keys between tables: declared, inferred by name, inferred by shared values; and what
-follows from them: neighbours, bridges, the shortest join path.
+follows from them: neighbours and bridges.
 
 Declared keys come first; names and values are looked at only between tables that no declared
 key joins (DESIGN 10: "the key guard looks at declared keys and shared values before names").

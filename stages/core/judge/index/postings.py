@@ -1,6 +1,5 @@
-"""Inverted lists as flat arrays, and the numbers of joins between tables.
-
-Inverted lists as two flat arrays: for each term, the documents that hold it.
+"""Inverted lists as two flat arrays, for each term the documents that hold it; and how many
+joins lie between tables.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-#: Arrays of whole numbers and of reals; int32 and float32 where they are kept.
 # Any: the width of the numbers
+#: Arrays of whole numbers and of reals; int32 and float32 where they are kept.
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 

@@ -1,10 +1,8 @@
-"""Past SQL: read, counted, and what it adds to a judgment.
+"""Past SQL: read, counted, and what it adds to a judgment: which tables are used together, and
+which columns of them.
 
-What past SQL says: which tables are used together, and which columns of them.
-
-Names are kept in the form of canonical names
-(`core.names.canonical`), once as the whole dotted name and once as its last part, so that a
-table is found under either.
+Names are kept in the form of canonical names (`core.names.canonical`), once as the whole dotted
+name and once as its last part, so that a table is found under either.
 """
 
 from __future__ import annotations
