@@ -333,6 +333,35 @@ def test_what_comments_refer_to_is_there(path):
         assert is_found(f"stages.{name}"), name
 
 
+WORDS = re.compile(r"\w+")
+
+
+@pytest.fixture(scope="module")
+def words() -> frozenset[str]:
+    """Every name in the code, those of modules too; what texts say does not count."""
+    found = {part for path in modules() for part in (*path.parts, path.stem)}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for kind in ("name", "id", "attr", "arg", "asname", "module"):
+                found.update(WORDS.findall(str(getattr(node, kind, None))))
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_names_in_docstrings_and_comments_are_in_the_code(path, words):
+    text = path.read_text("utf-8")
+    for name in re.findall(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)", text):
+        assert set(name.split(".")) <= words, name
+    known = {*WORDS.findall(re.sub(r"^ +\w+(, \w+)*: .*", "", text, flags=re.MULTILINE))}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            _, _, raised = (ast.get_docstring(node) or "").partition("Raises:\n")
+            for names in re.findall(r"^ {4}(\w+(?:, \w+)*): ", raised, re.MULTILINE):
+                for name in names.split(", "):
+                    there = is_found(f"stages.core.errors.{name}") or name in known
+                    assert there or is_found(f"builtins.{name}"), name
+
+
 def is_found(name: str) -> bool:
     """Whether a dotted name leads to a module, or to something in one."""
     try:

@@ -85,6 +85,16 @@ def test_a_reply_has_a_schema_that_strict_providers_take(name: str) -> None:
     assert strict(found)
 
 
+def test_code_reads_the_words_that_schemas_of_replies_offer() -> None:
+    from stages.core.linking.prune.replies import IRRELEVANT, RELEVANT
+    from stages.core.linking.summarize import ROLES
+
+    entry = schema.reply("summarize")["properties"]["table_functions"]["items"]["properties"]
+    assert tuple(entry["roles"]["items"]["enum"]) == ROLES
+    assert tuple(schema.reply("prune.negative")["required"]) == IRRELEVANT
+    assert tuple(schema.reply("prune.positive")["required"]) == RELEVANT
+
+
 def test_every_schema_of_a_reply_is_asked_for() -> None:
     code = "".join(path.read_text("utf-8") for path in (ROOT / "stages").rglob("*.py"))
     stems = {name.partition(".")[0] for name in REPLIES}

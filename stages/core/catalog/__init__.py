@@ -1,6 +1,6 @@
 """The one reader of data: roots to catalog and table lines, and table lines back to rows.
 
-`scan_root`, `scan_files` and `schema_files.SchemaFolder` make lines; `load_table` reads the
+`scan_root`, `scan_files` and `schema_only.files.SchemaFolder` make lines; `load_table` reads the
 rows that a table line stands for. Nothing else in the package opens a file as data.
 """
 

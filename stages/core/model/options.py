@@ -64,7 +64,7 @@ CONCURRENCY = 16
 """Calls at once in one process."""
 RETRIES = 6
 """Times a call is sent again after a failure that may pass. With waits of at most
-`retry.LONGEST` seconds each, a provider that is away for half a minute is sat out."""
+`sender.LONGEST` seconds each, a provider that is away for half a minute is sat out."""
 CIRCUIT = 10
 """Calls given up in a row after which nothing is sent any more."""
 WAIT = 0.5

@@ -159,7 +159,7 @@ def reader_of(name: str) -> SectionReader[Any]:  # Any: the record is known by i
     """The reader of section ``name``."""
     if name not in _own() or name.startswith("_"):
         return PLAIN
-    found: SectionReader[Any] = import_module(f"{__name__}.{name}").READER
+    found: SectionReader[Plain] = import_module(f"{__name__}.{name}").READER
     return found
 
 

@@ -199,7 +199,7 @@ PROVIDERS: Mapping[Capability, Provider] = {
 
 
 def _progress(plan: RunPlan, asked: TaskInput, done: int, total: int | None, what: str) -> None:
-    if plan.client is not None:  # `asking` shows it beside the requests
+    if plan.client is not None:  # `async_runner` shows it beside the requests
         plan.told = f"{done}{f'/{total}' if total else ''} {what}"
         return
     diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")

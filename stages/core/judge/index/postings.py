@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Any: the width of the numbers
-#: Arrays of whole numbers and of reals; int32 and float32 where they are kept.
 Ints: TypeAlias = NDArray[np.integer[Any]]
+"""Whole numbers; int32 where they are kept."""
 Floats: TypeAlias = NDArray[np.floating[Any]]
+"""Reals; float32 where they are kept."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ class ValueLookup:
     """Asks the data of one catalog for words; what cannot be asked stands in ``unread``.
 
     Args:
-        tables: All tables, with the values that were read (`datavalues.with_values`).
+        tables: All tables, with the values that were read (`with_values`).
         database: The catalog's data.
     """
 

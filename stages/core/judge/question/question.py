@@ -82,7 +82,8 @@ class QueryTerm:
     Args:
         text: As written.
         terms: What it may stand as in the catalog, with a likeness from 0 to 1: first its stem,
-            then its translations, and words of what it asks for or is a name of (`concepts`).
+            then its translations, and words of what it asks for (`lexicon.asked_by`) or is a
+            name of (`lexicon.known_names`).
         place: Position among the words of its text, 0 the first.
         origin: Where it was read.
         dated: Whether it is a part of a date: a table meets it that holds that time.

@@ -237,7 +237,7 @@ async def explore_table(
         terms: How it is explored.
 
     Raises:
-        Broken: A call failed or the data was out of reach, and no judgment came.
+        NoJudgment: A call failed or the data was out of reach, and no judgment came.
     """
     exploration = Exploration(model, data, terms, _opening(task, table, kept, data.dialect, terms))
     try:
@@ -270,6 +270,8 @@ class Exploration:
             SqlUnavailable: The data cannot be reached.
         """
         for number in range(1, self.terms.rounds + 1):
+            # The first round has to bring a query, for no table is judged unseen; a later one that
+            # brings too few is no reason to ask again.
             try:
                 asked = await self._ask(
                     f"explore.{'first' if number == 1 else 'round'}", "explore_queries"

@@ -47,11 +47,11 @@ class ReplyReader:
     batch: Batch
 
     def negative(self, reply: Mapping[str, object]) -> PruneReply:
-        """What the reply takes away; data that fits `NEGATIVE_SCHEMA`."""
+        """What the reply takes away; data that fits ``schemas/replies/prune.negative.json``."""
         return self._read(reply, *IRRELEVANT, generous=False)
 
     def positive(self, reply: Mapping[str, object]) -> PruneReply:
-        """What the reply keeps; data that fits `POSITIVE_SCHEMA`."""
+        """What the reply keeps; data that fits ``schemas/replies/prune.positive.json``."""
         return self._read(reply, *RELEVANT, generous=True)
 
     def tables(self, said: str) -> set[str]:

@@ -85,7 +85,7 @@ def verify(serialized: str, allowed: AllowList) -> None:
         allowed: The lists.
 
     Raises:
-        Refused: What was found that is not.
+        Refusal: What was found that is not.
     """
     tree = json.loads(serialized)
     if tree.get("error"):

@@ -7,7 +7,7 @@ and where `scan` saw that it would differ, the file is written anew by Python's 
 plain UTF-8 with every row of one width, and DuckDB reads that.
 
 DuckDB rounds ``1.5`` to 2 when told BIGINT, and drops the hour when told DATE. So all cells
-are read as text and checked while they are cast (`sqltext.create`).
+are read as text and checked while they are cast (`duck.sql.create`).
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def array(pieces: Iterator[bytes], path: list[str]) -> Iterator[bytes]:
         path: Keys from the top down; the first of equal keys counts.
 
     Raises:
-        Broken: There is no such array, or what stands before it is not JSON.
-        Cut: The file ends inside it.
+        NotJson: There is no such array, or what stands before it is not JSON.
+        CutOff: The file ends inside it.
     """
     cursor = _Cursor(pieces)
     for key in path:
@@ -65,7 +65,7 @@ class _Cursor:
         """Read on, at least as much as is waiting, so that retries stay linear.
 
         Raises:
-            Cut: There is no more.
+            CutOff: There is no more.
         """
         waiting = [self.data[self.at :]]
         wanted = max(1, len(waiting[0]))

@@ -20,8 +20,8 @@ def rows(stream: Stream, reader: JsonObject) -> Iterator[Row]:
     """All rows of the table that a reader describes, one at a time where its shape allows.
 
     Raises:
-        Broken: The text is not JSON somewhere; rows before that have been given.
-        Cut: It ends too early; likewise.
+        NotJson: The text is not JSON somewhere; rows before that have been given.
+        CutOff: It ends too early; likewise.
     """
     names, shape = reader.get("names", []), reader["shape"]
     if shape == "keyed":
@@ -202,8 +202,8 @@ def places(stream: Stream, *, lines: bool) -> list[Place]:
         lines: Whether the file's name promises JSON lines.
 
     Raises:
-        Broken: The text is not JSON from the start.
-        Cut: It ends inside the first value, before any table.
+        NotJson: The text is not JSON from the start.
+        CutOff: It ends inside the first value, before any table.
     """
     first = stream.peek()
     if first == "[":

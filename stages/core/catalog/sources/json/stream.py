@@ -109,8 +109,8 @@ class Stream:
         """The value at the cursor, which moves behind it.
 
         Raises:
-            Cut: The text ends inside it.
-            Broken: It is not JSON.
+            CutOff: The text ends inside it.
+            NotJson: It is not JSON.
         """
         self.peek()
         while True:
@@ -162,7 +162,7 @@ class Stream:
         """The elements of the array at the cursor, one at a time.
 
         Raises:
-            Cut, Broken: As `value`, after the elements before.
+            CutOff, NotJson: As `value`, after the elements before.
         """
         for _ in self._inside("]"):
             yield self.value()
@@ -171,7 +171,7 @@ class Stream:
         """The keys of the object at the cursor; the caller reads each value before the next.
 
         Raises:
-            Cut, Broken: As `value`.
+            CutOff, NotJson: As `value`.
         """
         seen: set[str] = set()
         for _ in self._inside("}"):
@@ -216,7 +216,7 @@ class Stream:
             depth: Levels of objects that are walked; what lies deeper is there or not.
 
         Raises:
-            Broken: It is not JSON, and nothing stood before.
+            NotJson: It is not JSON, and nothing stood before.
         """
         made: JsonValue = [] if self.peek() == "[" else {}
         try:
@@ -258,7 +258,7 @@ def values(stream: Stream) -> Iterator[JsonValue]:
     counted and left out.
 
     Raises:
-        Cut: The text ends inside one.
+        CutOff: The text ends inside one.
     """
     while char := stream.peek():
         if char in ",]}":
