@@ -36,6 +36,7 @@ from typing import Any
 import click
 
 from stages.core import diagnostics
+from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
 from stages.core.params import FiniteFloatRange, Options
@@ -43,7 +44,6 @@ from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.limits import ALL, Answer, Limits
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown")
-DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
 MEMORY_OF_TEXT = 4
 """Bytes of memory that one byte of an answer's text takes, held as rows."""
 _DEFAULT = Limits()
@@ -112,7 +112,7 @@ def _with_limits(command: click.Command) -> click.Command:
 @click.command(help=__doc__)
 @click.argument("source", nargs=-1, type=click.Path(allow_dash=True), metavar="SOURCE [SQL | -]")
 @click.option("--sql", "statement", metavar="SQL", help="The statement.")
-@click.option("--dialect", type=click.Choice(DIALECTS), help="What the statement is written in.")
+@click.option("--dialect", type=click.Choice(WRITTEN_IN), help="What the statement is written in.")
 @click.option(
     "--format",
     "form",

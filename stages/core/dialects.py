@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+WRITTEN_IN = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
+"""What a statement may be written in, as sqlglot calls it: `core.sandbox.forms` translates it."""
 _STANDARD = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _STANDARD_LOOSE = re.compile(r"--|/\*|\*/|\$\w*\$|[;\\'\"`\0]")
 

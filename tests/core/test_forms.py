@@ -7,12 +7,13 @@ import sqlite3
 
 import pytest
 
+from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlError, SqlRefused
 from stages.core.sandbox.forms.table import forms
 from stages.core.sandbox.gate import grammar
 from tests.helpers.forms import ROWS, opened, same, statements, whole
 
-SOURCES = [name for name in grammar.DIALECTS if name != "duckdb"]
+SOURCES = [name for name in WRITTEN_IN if name != "duckdb"]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlError, SqlLimit, SqlRefused
 from stages.core.sandbox.gate import gate, grammar, normal
 from stages.core.sandbox.gate.grammar import Late, time_limit
@@ -183,13 +184,13 @@ def forms(draw, source):
 
 
 @settings(max_examples=250, deadline=None)
-@given(st.data(), st.sampled_from(grammar.DIALECTS), st.sampled_from(TARGETS))
+@given(st.data(), st.sampled_from(WRITTEN_IN), st.sampled_from(TARGETS))
 def test_no_argument_comes_out_of_its_quotes(data, source, target):
     assert not comes_out(data.draw(calls(source)), source, target)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.data(), st.sampled_from(grammar.DIALECTS), st.sampled_from(TARGETS))
+@given(st.data(), st.sampled_from(WRITTEN_IN), st.sampled_from(TARGETS))
 def test_no_name_type_or_unit_comes_out_of_its_quotes(data, source, target):
     assert not comes_out(data.draw(forms(source)), source, target)
 
@@ -247,6 +248,6 @@ def test_an_alarm_rings_once_and_only_inside():
     ],
 )
 def test_what_sqlglot_trips_over_is_one_line(sql, target):
-    for source in grammar.DIALECTS:
+    for source in WRITTEN_IN:
         with suppress(SqlError):
             sent(sql, source, target)

@@ -28,7 +28,7 @@ def reader(source: str) -> type[Dialect]:
     """The dialect with a parser that knows no function.
 
     Args:
-        source: One of `core.sandbox.gate.grammar.DIALECTS`.
+        source: One of `core.dialects.WRITTEN_IN`.
     """
     # Any: sqlglot makes the parser of a dialect at run time
     base: Any = Dialect.get_or_raise(source).__class__

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlLimit, SqlRefused, UsageError
 from stages.core.records import Table
 from stages.core.sandbox.forms.reading import reader
@@ -95,8 +96,8 @@ def read(
 def _translated(sql: str, source: str, names: TableNames) -> tuple[exp.Expr, list[str]]:
     """The statement of another dialect as a DuckDB tree; what a translation would drop is
     refused."""
-    if source not in grammar.DIALECTS:
-        raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(grammar.DIALECTS)}")
+    if source not in WRITTEN_IN:
+        raise UsageError(f"no dialect {source}", hint=f"one of {', '.join(WRITTEN_IN)}")
     tree = grammar.parse(sql, reader(source))
     refuse_unsaid(tree)
     return translate.to_duckdb(tree, source, names)

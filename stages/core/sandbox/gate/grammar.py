@@ -93,7 +93,6 @@ class _Alarm(threading.Thread):
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
-DIALECTS = ("duckdb", "mysql", "sqlite", "snowflake", "bigquery", "postgres")
 SECONDS = 5.0
 """Time for one step of reading or writing a statement; 9,900 columns take a third of it."""
 ONE_QUERY = "write one SELECT"

@@ -136,7 +136,7 @@ def to_duckdb(tree: exp.Expr, source: str, names: TableNames) -> tuple[exp.Expr,
 
     Args:
         tree: Read by `forms.reading.reader` of the source; a query is changed in place.
-        source: One of `grammar.DIALECTS`.
+        source: One of `core.dialects.WRITTEN_IN`.
         names: For the types of columns.
 
     Raises:
