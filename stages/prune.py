@@ -37,8 +37,8 @@ from stages.core.linking.prune.builtin import (
 from stages.core.linking.prune.scores import scores
 from stages.core.linking.prune.tally import PruneOutcome, merge, superset_section
 from stages.core.linking.render import sheet, table_text, whole
-from stages.core.names import names_of
 from stages.core.params import count_option
+from stages.core.readers import pinned
 from stages.core.records import Meta, Prune, Table, Task
 from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
 
@@ -143,12 +143,11 @@ class Survivors:
 
 def _judged(task: Task, tables: Sequence[Table]) -> list[Table]:
     """The tables that may go: all that have columns and are neither always kept nor pinned."""
-    keep = task.get("pin", {}).get("keep", [])
-    pinned = {names_of(tables).table(name) for name in keep}
+    keep = pinned(task.get("pin", {}), tables)[0]["keep"]
     return [
         table
         for table in tables
-        if table["columns"] and not table.get("always_keep", False) and table["name"] not in pinned
+        if table["columns"] and not table.get("always_keep", False) and table["name"] not in keep
     ]
 
 

@@ -207,12 +207,12 @@ def _source_and_statement(source: tuple[str, ...], statement: str | None) -> tup
         return (source[0] if source else STDIN), statement
     if not source or source == (STDIN,):
         raise UsageError("no statement", hint="give --sql, or a source")
-    if len(source) == 2 and STDIN not in source:
-        return source[0], source[1]
     if source == (STDIN, STDIN):
         raise UsageError("source and statement cannot both come from stdin", hint="give --sql")
-    place = next(word for word in source if word != STDIN)
-    return place, _from_stdin(len(source) == 2)
+    place, *given = source
+    if given and given != [STDIN]:
+        return place, given[0]
+    return place, _from_stdin(bool(given))
 
 
 def _from_stdin(asked_for: bool) -> str:

@@ -35,7 +35,6 @@ COUNT = "SELECT count(*) AS n FROM dept"
         (["--sql", COUNT, "s.jsonl"], b""),
         (["s.jsonl", COUNT], b""),
         (["s.jsonl", "-"], COUNT.encode()),
-        (["-", "s.jsonl"], COUNT.encode()),
         (["s.jsonl"], COUNT.encode()),
         (["data", COUNT], b""),
         (["data/dept.csv", COUNT], b""),
@@ -51,8 +50,8 @@ def test_statement_and_source_come_from_where_they_come(place, args, stdin):
 
 def test_lines_on_stdin(place):
     lines = (place / "s.jsonl").read_bytes()
-    for args in ([], ["-"]):
-        assert winnow(place, "query", *args, "--sql", COUNT, stdin=lines).stdout == b"n\n3\n"
+    for args in (["--sql", COUNT], ["-", "--sql", COUNT], ["-", COUNT]):
+        assert winnow(place, "query", *args, stdin=lines).stdout == b"n\n3\n"
 
 
 def test_tables_and_schema(place):

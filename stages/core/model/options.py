@@ -234,7 +234,9 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
     ),
     click.Option(
         ["--retries"], type=click.IntRange(min=0), default=RETRIES, show_default=True,
-        metavar="N", help="Times to send a call again after a failure that may pass.",
+        metavar="N",
+        help="Times to send a call again after a failure that may pass; where a reply is wrong, a "
+        "stage asks again besides.",
     ),
     click.Option(
         ["--temperature"], type=FiniteFloatRange(min=0), metavar="T",

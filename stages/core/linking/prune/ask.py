@@ -37,7 +37,7 @@ SAMPLES = 2
 BRIEF_SHARE = 2
 """The part of a prompt, one in so many, that question, plan and evidence may take."""
 
-ROLES = ("system", "user", "negative", "positive")
+PARTS = ("system", "user", "negative", "positive")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class SampledReplies:
 
 def prompt_hash(lang: Lang) -> str:
     """Hash of all instructions of `prune`."""
-    return prompts.combined_hash(*(prompts.load("prune", role, lang) for role in ROLES))
+    return prompts.combined_hash(*(prompts.load("prune", role, lang) for role in PARTS))
 
 
 async def ask(
@@ -132,7 +132,7 @@ def _measure(brief: Brief) -> Callable[[Batch], int]:
     from stages.core.model.dry_run import tokens_in
     from stages.core.tokens import count
 
-    jobs = {side: count(prompts.load("prune", side, brief.lang).source) for side in ROLES[2:]}
+    jobs = {side: count(prompts.load("prune", side, brief.lang).source) for side in PARTS[2:]}
     longer = max(jobs, key=lambda side: jobs[side])
     return lambda batch: tokens_in(_request(brief, batch, longer))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stages.core.model import Model, Request
     from stages.core.sandbox.session import Data
 
-ROLES = ("system", "user", "results")
+PARTS = ("system", "user", "results")
 
 ANALYSIS = 4_000
 """Characters shown of the analysis."""
@@ -40,7 +40,7 @@ ANALYSIS = 4_000
 
 def prompt_hash(lang: Lang) -> str:
     """Hash of all instructions of `refine`."""
-    return prompts.combined_hash(*(prompts.load("refine", role, lang) for role in ROLES))
+    return prompts.combined_hash(*(prompts.load("refine", role, lang) for role in PARTS))
 
 
 @dataclass(frozen=True)
