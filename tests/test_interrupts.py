@@ -33,9 +33,14 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def start(argv: list[str], **more) -> subprocess.Popen[bytes]:
+    """A process that a hang-up ends, though the tests themselves may run under nohup."""
     piped = subprocess.PIPE
-    options = {"env": environment(), "cwd": ROOT, **more}
+    options = {"env": environment(), "cwd": ROOT, "preexec_fn": hear, **more}
     return subprocess.Popen(argv, stdin=piped, stdout=piped, stderr=piped, **options)
+
+
+def hear() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def until(true) -> None:
