@@ -284,7 +284,7 @@ NAMED_BESIDE = {
         "link prune refine vote collapse",
         "the view of a table that describe writes is made of all of them",
     ),
-    "stages/core/context/values.py": ("collapse", "the sentence that says who folded a table"),
+    "stages/core/context/folded.py": ("collapse", "the sentence that says who folded a table"),
     "stages/core/lines/edits.py": ("collapse", "a word that users write for `fold`"),
     "stages/core/show/overview.py": ("link vote", "tables are listed in the order they give"),
     "stages/core/show/why.py": ("collapse", "what became of a table in the end"),

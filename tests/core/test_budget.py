@@ -61,7 +61,6 @@ def test_what_goes_first() -> None:
     seen = [fit(replace(page(), budget=b), text_format).page for b in range(tokens - 1, 1, -5)]
     order = [
         (
-            p.one_note,
             [v.sample for v in p.at("full")].count(False),
             [v.examples for v in p.at("full")].count(False),
             not p.first_lines,
@@ -71,10 +70,10 @@ def test_what_goes_first() -> None:
         for p in seen
     ]
     assert order == sorted(order, key=lambda state: tuple(map(int, state)))
-    assert order[-1] == (True, 4, 4, True, 2, 4)
+    assert order[-1] == (4, 4, True, 2, 4)
     for state in order:
         later = [i for i, done in enumerate(state) if done]
-        full = (True, 4, 4, True, 2, 4)
+        full = (4, 4, True, 2, 4)
         assert all(state[i] == full[i] for i in range(later[-1] if later else 0))
 
 

@@ -71,35 +71,56 @@ FOLDED_BY = [
 def test_a_folded_line_says_who_folded_it(sections: Any, by: Any, words: str, form: str) -> None:
     task = {"kind": "task", "task_id": "1", "question": "which?", **sections}
     lines = described(task=task, by=by, form=form)["text"].split("\n")
-    (line,) = [line for line in lines if "company_profile" in line and "schema folded" in line]
-    assert f"({words} schema folded to save tokens" in line
+    (line,) = [line for line in lines if "schema folded" in line]
+    number = described(task=task, by=by, form=form)["tables"]["line"]
+    said = words if number == 1 else words.replace(" it", " each")
+    assert f"({said} schema folded to save tokens" in line
     assert "table_relevance" not in line
 
 
-def test_json_and_a_budget_say_who_folded_what() -> None:
+def test_json_says_who_folded_what() -> None:
     task = seed_task(pin={"fold": ["company_profile"]})
     found = json.loads(described(task=task, form="json")["text"])
-    folded = {t["table"]: t.get("folded_by") for t in found["tables"] if t.get("folded")}
-    assert folded == {"company_profile": "pin", "employee_attendance": None}
-    tables = [*seed_tables(), seed_table("x"), seed_table("y")]
-    task = seed_task(pin={"fold": ["x", "y", "company_profile"]})
-    once = described(tables, task, budget=300)["text"]
-    assert once.count("vote judged it irrelevant, or a pin folds it;") == 1
+    assert found["folded"] == [
+        {"source": "context/json/*.json", "tables": ["company_profile"]},
+        {"source": "context/db/hr.db", "tables": ["employee_attendance"]},
+    ]
+    assert "vote judged each irrelevant, or a pin folds each;" in found["folded_means"]
 
 
-def test_a_folded_table_stands_apart_from_what_is_above_it() -> None:
-    tables = [seed_table(name) for name in ("a", "x", "y", "b")]
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_sentence_on_folded_tables_stands_once(form: str) -> None:
+    tables = [*seed_tables(), *(seed_table(f"x{n}") for n in range(300))]
+    few, many = (
+        described(tables[:count], seed_task(vote={"skipped_tables": [t["name"] for t in tables[3:]]}), form=form)
+        for count in (10, 304)
+    )  # fmt: skip
+    assert many["text"].count("judged each irrelevant") == 1
+    assert many["tokens"] - few["tokens"] < 6 * 294
+    assert all(f"x{n}" in many["text"] for n in range(300))
+
+
+def test_full_tables_come_first_and_the_folded_last_by_source() -> None:
+    tables = [
+        seed_table("a"),
+        seed_table("x"),
+        seed_table("y", key="context/csv/odd name.csv"),
+        seed_table("b"),
+    ]
+    tables[1]["description"] = "clock-in times of the staff of every shop and office"
     tables += [seed_table(name, key=f"context/db/s.db::{name}") for name in ("c", "d", "z")]
-    lines = described(tables, seed_task(vote={"skipped_tables": ["x", "y", "d", "z"]}))["text"]
-    above = {
-        line.split()[2]: lines.split("\n")[n - 1]
-        for n, line in enumerate(lines.split("\n"))
-        if line.startswith("── Table")
-    }
-    assert above["x"] == above["d"] == ""
-    assert above["y"].startswith("── Table: x")
-    assert above["z"].startswith("—— (vote")
-    assert above["c"].startswith("Database file") or "s.db" in above["c"]
+    task = seed_task(
+        vote={"skipped_tables": ["x", "y", "d", "z", "b"]}, prune={"kept": {"b": ["id"]}}
+    )
+    text = described(tables, task)["text"]
+    assert re.findall(r"── Table: (\w+)", text) == ["a", "c", "b"]
+    assert text.index("── Table: b") < text.index(
+        "\n\n── Folded tables (4):\n—— (vote and prune judged each"
+    )
+    assert (
+        "   context/csv/*.csv: x (clock-in times of the staff of every…), y (odd name.csv)\n"
+        "   context/db/s.db: d, z\n"
+    ) in text
 
 
 def test_a_full_table_has_path_rows_columns_and_values() -> None:
@@ -176,7 +197,7 @@ def refined() -> dict[str, Any]:
 def test_columns_in_detail_and_the_rest_by_name(columns: str, shown: list[str], named: str) -> None:
     text = described(task=refined(), columns=columns)["text"]
     table = text[
-        text.index("── Table: company_financials") : text.index("── Table: company_profile")
+        text.index("── Table: company_financials") : text.index("\n\nFile: context/db/_doc")
     ]
     assert re.findall(r"^   - (\w+)", table, re.M) == shown
     assert "- revenue DOUBLE, nullable, e.g. 1200000.0 (why: is compared)" in table
@@ -387,8 +408,10 @@ def test_ddl_quotes_in_the_way_of_the_dialect() -> None:
 def test_json_can_be_read() -> None:
     text = described(form="json", budget=250)["text"]
     found = json.loads(text)
-    assert [t["table"] for t in found["tables"]] == [t["name"] for t in seed_tables()]
-    assert [t["table"] for t in found["tables"] if t.get("folded")] == ["employee_attendance"]
+    folded = [name for group in found["folded"] for name in group["tables"]]
+    assert folded == ["employee_attendance"]
+    shown = [t["table"] for t in found["tables"]]
+    assert shown == [t["name"] for t in seed_tables() if t["name"] not in folded]
     assert found["left_out"]["budget"] == 250
 
 

@@ -1,8 +1,8 @@
 """Making a context description fit a number of tokens.
 
-What repeats goes first, then what is least needed, table by table from the least relevant
-up: sample rows, examples, documents' first lines, and in the end all but the names of
-columns. Names of tables and columns are never given up.
+What is least needed goes first, table by table from the least relevant up: sample rows,
+examples, documents' first lines, and in the end all but the names of columns. Names of tables
+and columns are never given up.
 """
 
 from __future__ import annotations
@@ -72,9 +72,6 @@ _Change: TypeAlias = Callable[[TableView], TableView | None]
 
 def _steps(page: Page, form: PageFormat) -> Iterator[tuple[Page, int]]:
     """The page after each thing left out, and the tokens that it saved."""
-    if page.at("line"):
-        page, saved = _shorter(page, replace(page, one_note=True), form)
-        yield page, saved
     for change in (_no_sample, _no_examples, None, _bare):
         if change is None:
             page, saved = _shorter(page, replace(page, first_lines=False), form)

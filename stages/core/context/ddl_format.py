@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stages.core.context import values
-from stages.core.context.values import folded, head, say, unread
+from stages.core.context import folded, values
+from stages.core.context.values import head, say, unread
 from stages.core.context.view import Page, TableView
 from stages.core.records import Column, Document, Field, Table
 from stages.core.text import safe_lines, visible
@@ -32,7 +32,9 @@ RESERVED = frozenset(_RESERVED.split())
 
 def whole(page: Page) -> str:
     """The page as SQL text, ending in a line break."""
-    parts = [_comments(head(page)), *(table(page, view) for view in page.tables)]
+    shown = [*page.at("full"), *page.at("names")]
+    parts = [_comments(head(page)), *(table(page, view) for view in shown)]
+    parts.append(_comments(list(_folded(page))))
     parts += [_document(page, document) for document in page.documents]
     parts.append(_comments(unread(page)))
     if page.knowledge is not None:
@@ -41,11 +43,11 @@ def whole(page: Page) -> str:
 
 
 def table(page: Page, view: TableView) -> str:
-    """One table: a statement, or comments where it is not shown in full."""
+    """One table: a statement, comments where it is shown by column names, or its name."""
     name = identifier(page, view.table["name"])
     if view.level == "line":
-        sentence = "" if page.one_note else f" {folded(page, view)}"
-        return f"-- Table: {name}{sentence}\n"
+        words = folded.about(view.table)
+        return f"{name} ({words})" if words else name
     comments = [*_facts(page, view.table), *_others(page, view)]
     if view.level == "names" or view.bare or not view.columns:
         shown = ", ".join(_short(page, view, column) for column in view.columns)
@@ -53,6 +55,15 @@ def table(page: Page, view: TableView) -> str:
     lines = "".join(f"  {line}\n" for line in _columns(page, view))
     comments += _foreign(page, view.table)
     return f"\n{_comments(comments)}CREATE TABLE {name} (\n{lines});\n{_sample(view)}"
+
+
+def _folded(page: Page) -> Iterator[str]:
+    """The list of the folded tables, a line for each source."""
+    if said := folded.sentence(page):
+        yield f"{say(page.lang, 'several', n=len(page.at('line')))} {said}:"
+    for source, views in folded.by_source(page):
+        place = f"{values.path(source)}: " if source else ""
+        yield f"  {place}{', '.join(table(page, view) for view in views)}"
 
 
 def identifier(page: Page, name: str) -> str:

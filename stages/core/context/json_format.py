@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import orjson
 
-from stages.core.context import values
-from stages.core.context.values import folded, given_up
+from stages.core.context import folded, values
+from stages.core.context.values import given_up
 from stages.core.context.view import Page, TableView
 from stages.core.jsontypes import JsonObject
 from stages.core.records import Column, Document, Field, Table
@@ -27,9 +27,11 @@ def whole(page: Page) -> str:
     if lost or page.over:
         over = {"over_budget": True} if page.over else {}
         parts.append(f'"left_out": {_json({"budget": page.budget, **over, "what": lost})}')
-    if page.at("line"):
-        parts.append(f'"folded_means": {_json(folded(page, *page.at("line")))}')
-    parts.append(_array("tables", (table(page, view) for view in page.tables)))
+    shown = [*page.at("full"), *page.at("names")]
+    parts.append(_array("tables", (table(page, view) for view in shown)))
+    if said := folded.sentence(page):
+        parts.append(f'"folded_means": {_json(said)}')
+        parts.append(_array("folded", (_folded(page, *group) for group in folded.by_source(page))))
     if page.documents:
         parts.append(_array("documents", (_json(_document(page, d)) for d in page.documents)))
     if page.skipped:
@@ -46,13 +48,14 @@ def whole(page: Page) -> str:
 
 
 def table(page: Page, view: TableView) -> str:
-    """One table as a JSON object on a line."""
+    """One table as a JSON object on a line; a folded one as a string."""
     record = view.table
+    if view.level == "line":
+        words = folded.about(record)
+        return _json(values.bare(record["name"]) + (f" ({words})" if words else ""))
     base = {"table": values.bare(record["name"])}
     if "source" in record:
         base["key"] = values.path(record["describe_key"])
-    if view.level == "line":
-        return _json({**base, "folded": True, **({"folded_by": "pin"} if view.pinned else {})})
     bare = view.bare or view.level == "names"
     columns = [_short(c, view.bare) if bare else _column(view, c) for c in view.columns]
     found = {**base, **_facts(record), "columns": columns}
@@ -63,6 +66,12 @@ def table(page: Page, view: TableView) -> str:
     if view.rows:
         found["sample"] = [[_cell(row.get(c["name"])) for c in view.columns] for row in view.rows]
     return _json(found)
+
+
+def _folded(page: Page, source: str, views: list[TableView]) -> str:
+    """The folded tables of one source as a JSON object on a line."""
+    place = f'"source": {_json(values.path(source))}, ' if source else ""
+    return f'{{{place}"tables": [{", ".join(table(page, view) for view in views)}]}}'
 
 
 def _json(value: object) -> str:

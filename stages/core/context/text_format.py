@@ -1,17 +1,17 @@
 """The context description as describe_context_dir prints it: file by file, table by table.
 
-First seed, 5.2: a table in full gives file, name, rows, columns with types, and values; a
-folded table of a database two lines, a folded file one. Lines that data has a part in
-start with words of our own, so no value can begin a heading or a boundary.
+First seed, 5.2: a table in full gives file, name, rows, columns with types, and values. Full
+tables come first, then those by column names, then the list of the folded. Lines that data
+has a part in start with words of our own, so no value can begin a heading or a boundary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 
-from stages.core.context import values
-from stages.core.context.values import folded, head, say, unread
+from stages.core.context import folded, values
+from stages.core.context.values import head, say, unread
 from stages.core.context.view import Page, TableView
 from stages.core.records import Column, Document, Table
 from stages.core.text import safe_lines
@@ -20,14 +20,13 @@ from stages.core.text import safe_lines
 def whole(page: Page) -> str:
     """The page as text, ending in a line break."""
     parts = ["".join(f"{line}\n" for line in head(page))]
-    for source, group in groupby(page.tables, key=lambda view: _source(view.table)):
+    shown = [*page.at("full"), *page.at("names")]
+    for source, group in groupby(shown, key=lambda view: values.source(view.table)):
         views = list(group)
         if source:
-            parts.append(_file_line(page, views))
-        for place, view in enumerate(views):
-            if view.level == "line" and _apart(source, views[:place]):
-                parts.append("\n")
-            parts.append(table(page, view))
+            parts.append(_file_line(page, source, views[0].table))
+        parts += [table(page, view) for view in views]
+    parts.append(_folded(page))
     parts += [_document(page, document) for document in page.documents]
     parts += [f"{line}\n" for line in unread(page)]
     if page.knowledge is not None:
@@ -35,41 +34,27 @@ def whole(page: Page) -> str:
     return "".join(parts)
 
 
-def _apart(source: str, before: Sequence[TableView]) -> bool:
-    """Whether a blank line stands before a folded table: a run of them keeps together, and the
-    first one under the line of its file needs none."""
-    return before[-1].level != "line" if before else not source
-
-
 def table(page: Page, view: TableView) -> str:
-    """One table, without the line of a file that holds several."""
-    title = f"── Table: {values.name(view.table['name'])}"
+    """One table, without the line of a file that holds several; a folded one is its name."""
     if view.level == "line":
-        return _folded(page, view, title)
-    heading = [] if _source(view.table) else _alone(page, view.table)
+        return _name(view)
+    title = f"── Table: {values.name(view.table['name'])}"
+    heading = [] if values.source(view.table) else _alone(page, view.table)
     body = _names(page, view) if view.level == "names" else _full(page, view)
     lines = [*heading, title + _facts(page, view.table), *body]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _source(table: Table) -> str:
-    """What several tables may lie in: a database file or a server; empty for other tables."""
-    source = table.get("source")
-    if source is None or ("::" not in table["describe_key"] and "url" not in source):
-        return ""
-    return source.get("url") or source.get("path") or table["describe_key"].partition("::")[0]
-
-
-def _file_line(page: Page, views: list[TableView]) -> str:
-    source = views[0].table["source"]
+def _file_line(page: Page, place: str, first: Table) -> str:
+    """What several tables lie in, with how many it holds, folded ones too."""
+    source = first["source"]
     where = "server" if "url" in source else "file"
     facts = [values.path(source["kind"])]
     if "bytes" in source:
         facts.append(values.size(source["bytes"]))
-    facts.append(say(page.lang, "tables", n=len(views)))
-    return (
-        f"\n{say(page.lang, where)}: {values.path(_source(views[0].table))} ({', '.join(facts)})\n"
-    )
+    within = sum(values.source(view.table) == place for view in page.tables)
+    facts.append(say(page.lang, "tables", n=within))
+    return f"\n{say(page.lang, where)}: {values.path(place)} ({', '.join(facts)})\n"
 
 
 def _alone(page: Page, table: Table) -> list[str]:
@@ -83,15 +68,37 @@ def _alone(page: Page, table: Table) -> list[str]:
     return ["", f"{say(page.lang, 'file')}: {key} ({', '.join(facts)})"]
 
 
-def _folded(page: Page, view: TableView, title: str) -> str:
-    """The seed's two lines for a table of a database, one line for a file."""
-    table = view.table
-    sentence = "" if page.one_note else f"—— {folded(page, view)}"
-    if _source(table):
-        return f"{title}\n" + (f"{sentence}\n" if sentence else "")
-    key = values.path(table["describe_key"])
-    where = f" [{key}]" if "source" in table else ""
-    return f"{title}{where} {sentence}".rstrip() + "\n"
+def _folded(page: Page) -> str:
+    """The folded tables: the seed's lines for one alone, else a list with a line a source."""
+    views = page.at("line")
+    if len(views) == 1:
+        return _folded_alone(page, views[0])
+    if not views:
+        return ""
+    lines = ["", f"── {say(page.lang, 'several', n=len(views))}:", f"—— {folded.sentence(page)}"]
+    for source, group in folded.by_source(page):
+        place = f"{values.path(source)}: " if source else ""
+        lines.append(f"   {place}{', '.join(map(_name, group))}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _folded_alone(page: Page, view: TableView) -> str:
+    """Two lines for a table of a database, one line for a file."""
+    table, sentence = view.table, f"—— {folded.sentence(page)}"
+    title = f"── Table: {_name(view)}"
+    if source := values.source(table):
+        above = any(values.source(other.table) == source for other in page.tables if other != view)
+        place = "\n" if above else _file_line(page, source, table)
+        return f"{place}{title}\n{sentence}\n"
+    where = f" [{values.path(table['describe_key'])}]" if "source" in table else ""
+    return f"\n{title}{where} {sentence}\n"
+
+
+def _name(view: TableView) -> str:
+    """A folded table in the list: its name, where it lies if the name does not tell, and a few
+    words."""
+    said = [part for part in (folded.origin(view.table), folded.about(view.table)) if part]
+    return values.name(view.table["name"]) + (f" ({'; '.join(said)})" if said else "")
 
 
 def _facts(page: Page, table: Table) -> str:

@@ -1,8 +1,8 @@
 """How values stand in a context description, in every format, and our own words there, in both
 languages.
 
-The sentence on a folded table is the first seed's (5.2), with the name of what folded it;
-``{tool}`` is the tool that finds the table again.
+The words on folded tables are the first seed's (5.2), with the name of what folded them;
+``{tool}`` is the tool that finds a table again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "folded": "({who}, schema 已折叠省 token; 如需可用 {tool} 查询)",
         "judged": "{by} 判为无关",
         "pinned": "pin 指定折叠",
+        "it": "",
+        "each": "",
+        "several": "折叠的表 ({n} 张)",
         "or": "或",
         "and": "、",
-        "once": "只有一行的表: {folded}",
         "head": "数据源 {name}: {full} 张表完整展开, {names} 张只列列名, {line} 张折叠为一行; {docs} 份文档。",  # noqa: E501
         "dialect": "SQL 方言: {dialect}。",
         "file": "文件",
@@ -55,17 +57,18 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "up examples": "{n} 张表的列示例",
         "up lines": "文档的开头几行",
         "up columns": "{n} 张表除列名外的列信息",
-        "up notes": "逐表重复的折叠提示",
         "more": " 等另外 {n} 张",
         "comma": "; ",
     },
     "en": {
-        "folded": "({who}; schema folded to save tokens; query it with {tool} if needed)",
-        "judged": "{by} judged it irrelevant",
-        "pinned": "a pin folds it",
+        "folded": "({who}; schema folded to save tokens; query {it} with {tool} if needed)",
+        "judged": "{by} judged {it} irrelevant",
+        "pinned": "a pin folds {it}",
+        "it": "it",
+        "each": "each",
+        "several": "Folded tables ({n})",
         "or": ", or ",
         "and": " and ",
-        "once": "A table of one line: {folded}",
         "head": "Data of {name}. Tables in full: {full}, by column names: {names}, folded to a line: {line}; "  # noqa: E501
         "documents: {docs}.",
         "dialect": "SQL dialect: {dialect}.",
@@ -99,7 +102,6 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "up examples": "examples of columns (tables: {n})",
         "up lines": "first lines of documents",
         "up columns": "all but the names of columns (tables: {n})",
-        "up notes": "the sentence repeated at each folded table",
         "more": " and {n} more",
         "comma": "; ",
     },
@@ -109,19 +111,6 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
 def say(lang: Lang, key: str, **values: object) -> str:
     """One of the phrases with its values, which are neutralised already."""
     return WORDS[lang][key].format(**values)
-
-
-def folded(page: Page, *views: TableView) -> str:
-    """The sentence that stands in place of the schemas of folded tables: who folded them."""
-    words = WORDS[page.lang]
-    by = words["and"].join(page.by) or "collapse"
-    who = (
-        [say(page.lang, "judged", by=visible(by, 80))]
-        if not views or not all(v.pinned for v in views)
-        else []
-    )
-    who += [words["pinned"]] if any(view.pinned for view in views) else []
-    return say(page.lang, "folded", who=words["or"].join(who), tool=page.tool)
 
 
 def head(page: Page) -> list[str]:
@@ -136,8 +125,6 @@ def head(page: Page) -> list[str]:
         what = say(page.lang, "comma").join(lost) or say(page.lang, "only names")
         key = "over" if page.over else "budget"
         lines.append(say(page.lang, key, budget=page.budget, what=what))
-    if page.one_note and line:
-        lines.append(say(page.lang, "once", folded=folded(page, *page.at("line"))))
     return lines
 
 
@@ -155,8 +142,7 @@ def given_up(page: Page, *, named: bool = False) -> list[str]:
         page: The page after it was made to fit.
         named: Whether a few of the tables are named, too.
     """
-    said = [say(page.lang, "up notes")] if page.one_note and page.at("line") else []
-    said += _of_tables(page, "up samples", [v for v in page.tables if _lost_sample(v)], named)
+    said = _of_tables(page, "up samples", [v for v in page.tables if _lost_sample(v)], named)
     said += _of_tables(page, "up examples", [v for v in page.tables if not v.examples], named)
     if not page.first_lines and any(d.get("first_lines") for d in page.documents):
         said.append(say(page.lang, "up lines"))
@@ -234,6 +220,14 @@ def kind(column: Column | Field) -> str:
     if column.get("fields") and "(" in text:
         text = text.partition("(")[0] + "(…)" + text.rpartition(")")[2]
     return visible(text, TYPE)
+
+
+def source(table: Table) -> str:
+    """What several tables may lie in: a database file or a server; empty for other tables."""
+    found = table.get("source")
+    if found is None or ("::" not in table["describe_key"] and "url" not in found):
+        return ""
+    return found.get("url") or found.get("path") or table["describe_key"].partition("::")[0]
 
 
 def line(text: str) -> str:

@@ -69,7 +69,6 @@ class Page:
         lang: Language of our own words.
         tool: The name of the tool that queries any table.
         first_lines: Whether documents show their first lines.
-        one_note: Whether the sentence on folded tables stands once instead of at each.
         by: The sections that decided what is folded.
         budget: Tokens to stay within; 0 for no limit.
         over: Whether even this page is larger than the budget.
@@ -84,7 +83,6 @@ class Page:
     lang: Lang = "en"
     tool: str = "explore_data"
     first_lines: bool = True
-    one_note: bool = False
     by: tuple[str, ...] = ()
     budget: int = 0
     over: bool = False
