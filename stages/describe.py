@@ -10,35 +10,24 @@ collapse has not run, every table is in full.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 import click
 
+from stages.core.context.formats import FORMATS, Form
 from stages.core.lang import choose
-from stages.core.lines.sections import or_empty, section
+from stages.core.lines.sections import section
 from stages.core.records import Catalog, Describe, DescribeTables, Meta, Table, Task
-from stages.core.runtime.stage import Capability, Stage
-from stages.core.text import visible
+from stages.core.runtime.stage import Capability, Stage, TaskFolder, text_option, works_in_task
 
 if TYPE_CHECKING:
     from stages.core.context.budget import BudgetFit, PageFormat
     from stages.core.context.view import Page
 
-Form = Literal["context", "ddl", "json"]
-FORMATS: Mapping[Form, tuple[str, str]] = {
-    "context": ("text_format", ".md"),
-    "ddl": ("ddl_format", ".sql"),
-    "json": ("json_format", ".json"),
-}
-"""For each format its module in `core.context`, and the ending of its files."""
 COLUMNS = ("refined", "superset", "all")
 TOOL = "explore_data"
-
-SKIPPED = 20
-"""Unread files that are listed; the rest is counted."""
 
 
 def describe(
@@ -46,10 +35,11 @@ def describe(
     tables: Sequence[Table],
     *,
     catalog: Catalog,
+    folder: TaskFolder | None = None,
     form: Form = "context",
     columns: str = "refined",
     budget: int = 0,
-    tool: str = TOOL,
+    tool: str | None = None,
     skip_knowledge: bool = True,
     lang: str = "auto",
 ) -> Describe:
@@ -58,36 +48,53 @@ def describe(
     Args:
         task, tables, catalog: The task and what it is asked of. Without a section collapse
             every table is in full, with a note.
+        folder: What lies in the catalog's folder.
         form: One of `FORMATS`.
         columns: Which columns full tables show in detail, one of `COLUMNS`; the rest are
             named.
         budget: Most o200k tokens; 0 for no limit. See `core.context.budget`.
-        tool: The name of the tool that queries folded tables.
+        tool: The name of the tool that queries folded tables; None for that of a task's
+            solver, which nobody has who asks of another folder or a server.
         skip_knowledge: Whether knowledge.md is left out, as the prompt holds it in full.
         lang: ``zh``, ``en``, or ``auto`` for the language of the question.
 
     Returns:
         A ``describe`` section.
     """
-    from stages.core.context.budget import fit
-    from stages.core.context.view import views
+    from stages.core.context.view import page_of
 
-    empty = _page(task, catalog, budget, tool, skip_knowledge, lang)
-    page = replace(empty, tables=views(task, tables, columns))
-    writer = _form(form)
-    tokens_all = _tokens_all(page, tables, writer)
-    fitted = fit(page, writer)
+    tool = (TOOL if works_in_task(catalog, folder) else "") if tool is None else tool
+    page = page_of(
+        task,
+        tables,
+        catalog,
+        columns=columns,
+        budget=budget,
+        tool=tool,
+        skip_knowledge=skip_knowledge,
+        lang=choose(lang, task.get("question", "")),
+    )
+    made = _fitted(page, tables, form)
+    if notes := _notes(task, budget, made["tokens"]):
+        made["notes"] = notes
+    made["meta"] = _meta(page.lang, tool, skip_knowledge, columns, budget)
+    return made
+
+
+def _fitted(page: Page, tables: Sequence[Table], form: Form) -> Describe:
+    """The section before its notes and its ``meta``."""
+    from stages.core.context.budget import fit
+    from stages.core.context.formats import writer
+
+    fitted = fit(page, writer(form))
     made: Describe = {
         "text": fitted.text,
         "format": form,
         "tokens": fitted.tokens,
-        "tokens_all": tokens_all,
+        "tokens_all": _tokens_all(page, tables, writer(form)),
         "tables": _levels(page),
     }
-    _tell_shortfall(made, fitted, budget)
-    if notes := _notes(task, budget, fitted.tokens):
-        made["notes"] = notes
-    made["meta"] = _meta(page.lang, tool, skip_knowledge, columns, budget)
+    _tell_shortfall(made, fitted, page.budget)
     return made
 
 
@@ -131,32 +138,6 @@ def _tell_shortfall(made: Describe, fitted: BudgetFit, budget: int) -> None:
         made["gave_up"] = lost
     if over > 0:
         made["over_budget"] = over
-
-
-def _page(
-    task: Task, catalog: Catalog, budget: int, tool: str, skip_knowledge: bool, lang: str
-) -> Page:
-    """The page before its tables."""
-    from stages.core.context.view import Page, documents
-
-    skipped = catalog.get("skipped", [])
-    return Page(
-        catalog,
-        tables=(),
-        documents=documents(catalog),
-        skipped=tuple(skipped[:SKIPPED]),
-        skipped_more=len(skipped[SKIPPED:]),
-        knowledge=None if skip_knowledge else task.get("knowledge"),
-        lang=choose(lang, task.get("question", "")),
-        by=tuple(or_empty(section(task, "collapse")).get("by", ())),
-        tool=visible(tool, 80),
-        budget=budget,
-    )
-
-
-def _form(name: Form) -> PageFormat:
-    """The module that writes a format."""
-    return cast("PageFormat", import_module(f"stages.core.context.{FORMATS[name][0]}"))
 
 
 def _tokens_all(page: Page, tables: Sequence[Table], form: PageFormat) -> int:
@@ -234,9 +215,9 @@ OPTIONS = (
     ),
     click.Option(
         ["--tool"],
-        default=TOOL,
-        show_default=True,
-        help="Name of the solver's tool that queries any table.",
+        default=None,
+        help="Name of the solver's tool that queries any table.  [default: "
+        f"{TOOL} for a task folder, none elsewhere]",
     ),
     click.Option(
         ["--skip-knowledge/--with-knowledge"],
@@ -257,10 +238,9 @@ STAGE = Stage(
     describe,
     uses=("collapse", "refine", "prune", "vote", "link"),
     inputs=("question", "knowledge"),
-    wants=(Capability.CATALOG,),
+    wants=(Capability.CATALOG, Capability.FOLDER),
     options=OPTIONS,
-    text=_text,
-    text_suffix=_suffix,
+    texts=(text_option(_text, _suffix),),
     counts=_counts,
     summary="{0:table} in full, {1} by column names, {2} as a line; {3} of {4:token}",
 )

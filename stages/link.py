@@ -13,7 +13,7 @@ columns, and lower the score of others, but not remove any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -24,7 +24,7 @@ from stages.core.errors import DataError, ModelError
 from stages.core.judge.channels import SWITCHES as CHANNELS
 from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
-from stages.core.params import FiniteFloatRange
+from stages.core.params import FileContent, FiniteFloatRange
 from stages.core.records import Link, Meta, Table, Task
 from stages.core.runtime.stage import ASKS, Capability, Stage
 
@@ -192,26 +192,6 @@ def _counts(made: Link) -> tuple[int, ...]:
     return tables, made["n_tables"], columns, made["n_columns"]
 
 
-class _File(click.ParamType[object]):
-    """A file that is read while the command line is; what is wrong in it is a usage error."""
-
-    name = "file"
-
-    def __init__(self, read: Callable[[Path], object]) -> None:
-        self.read = read
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
-        """The file's content."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self.read(Path(value))
-        except DataError as error:
-            return self.fail(str(error), param, ctx)
-
-
 def _index_folder() -> Path:
     from stages.core.paths import CACHES, cache_dir
 
@@ -250,13 +230,13 @@ STAGE = Stage(
         ),
         click.Option(
             ["--rules"],
-            type=_File(_read_rules),
+            type=FileContent(_read_rules),
             metavar="FILE",
             help="YAML rules: when the question matches, add or forbid tables and columns.",
         ),
         click.Option(
             ["--history"],
-            type=_File(_read_history),
+            type=FileContent(_read_history),
             metavar="FILE",
             help="Past SQL: tables used together there count as neighbours.",
         ),

@@ -1,12 +1,15 @@
-"""Numbers on the command line, and the options of a command together."""
+"""Numbers and files on the command line, and the options of a command together."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
+
+from stages.core.errors import DataError
 
 Options: TypeAlias = Mapping[str, Any]
 """Options by name, as click hands them over: each of the type that its declaration converts to."""
@@ -30,6 +33,26 @@ class FiniteFloatRange(click.FloatRange):
         if math.isnan(found):
             self.fail(f"{value} is no number", param, ctx)
         return found
+
+
+class FileContent(click.ParamType[object]):
+    """A file that is read while the command line is; what is wrong in it is a usage error."""
+
+    name = "file"
+
+    def __init__(self, read: Callable[[Path], object]) -> None:
+        self.read = read
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """The file's content."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.read(Path(value))
+        except DataError as error:
+            return self.fail(str(error), param, ctx)
 
 
 def count_option(

@@ -7,10 +7,13 @@ are not looked at as templates, so data cannot add instructions of this kind.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from stages.core.errors import DataError, os_words
 
 if TYPE_CHECKING:
     import jinja2
@@ -43,6 +46,31 @@ class Template:
         """
         return _compiled(self.source).render(**values).strip()
 
+    def messages(self, names: Sequence[str], **values: object) -> dict[str, str]:
+        """The texts of the blocks of these names that a user's own template has, in their order;
+        where it has none, its whole text under the last name.
+
+        Values cannot reach out of it: it is rendered in Jinja2's sandbox.
+
+        Raises:
+            DataError: It is no template, names a value that there is not, or asks for what the
+                sandbox refuses.
+        """
+        import jinja2
+
+        try:
+            template = _environment(sandbox=True).from_string(self.source)
+            found = {
+                name: "".join(template.blocks[name](template.new_context(values))).strip()
+                for name in names
+                if name in template.blocks
+            }
+            return found or {names[-1]: template.render(**values).strip()}
+        except jinja2.TemplateSyntaxError as error:
+            raise DataError(str(error.message), place=f"{self.name}:{error.lineno}") from None
+        except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError) as error:
+            raise DataError(str(error), place=self.name) from None
+
 
 @cache
 def load(stage: str, role: str, lang: str) -> Template:
@@ -55,6 +83,20 @@ def load(stage: str, role: str, lang: str) -> Template:
     return Template(f"{lang}/{stage}.{role}", path.read_text(encoding="utf-8"))
 
 
+def read(path: Path) -> Template:
+    """A template of the user's own.
+
+    Raises:
+        DataError: It cannot be read as UTF-8.
+    """
+    try:
+        return Template(str(path), path.read_text("utf-8"))
+    except OSError as error:
+        raise DataError(os_words(error), place=str(path)) from None
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8", place=str(path), hint="save it as UTF-8") from None
+
+
 def combined_hash(*templates: Template) -> str:
     """One hash for all instructions of a stage, for ``meta.prompt``."""
     return _sha256("\n".join(template.hash for template in templates))
@@ -65,10 +107,12 @@ def _sha256(text: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(sandbox: bool = False) -> jinja2.Environment:
     import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return jinja2.Environment(
+    kind = ImmutableSandboxedEnvironment if sandbox else jinja2.Environment
+    return kind(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.collapse import collapse
+from stages.core.errors import DataError
 from stages.core.lines import schema
+from stages.core.prompts import Template
+from stages.core.runtime.stage import TaskFolder
 from stages.core.tokens import MOST, count
 from stages.describe import describe
 from stages.prompt import STAGE, prompt
@@ -184,10 +188,108 @@ def test_folder_and_scaffold_are_for_catalogs_with_a_root() -> None:
     server = {key: value for key, value in CATALOG.items() if key != "root"}
     assert "solver.py" not in user(made())
     assert "prediction.csv" in system(made())
-    assert "solver.py" in user(made(scaffolded=True))
-    assert "solver.py" not in user(made(scaffolded=True, scaffold=False))
+    there = TaskFolder(task=True, solver=True)
+    assert "solver.py" in user(made(folder=there))
+    assert "solver.py" not in user(made(folder=there, scaffold=False))
     assert "prediction.csv" not in system(made(catalog=server))
     assert "solver.py" in user(made(catalog=server, scaffold=True))
+
+
+NO_TASK = TaskFolder(task=False, solver=False)
+SERVER = {key: value for key, value in CATALOG.items() if key != "root"}
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("style", ["sql", "chat"])
+def test_a_style_for_one_statement_names_nothing_that_is_not_there(style: str, lang: str) -> None:
+    task = seed_task(knowledge=KNOWLEDGE)
+    found = made(task, folder=NO_TASK, style=style, lang=lang, how={"folder": NO_TASK})
+    text = "\n".join(message["content"] for message in found["messages"])
+    assert not re.search(
+        r"workdir|prediction|task\.json|knowledge\.md|video/|视频|explore_data", text
+    )
+    assert "```sql" in text
+    assert [m["role"] for m in found["messages"]] == (
+        ["system", "user"] if style == "sql" else ["user"]
+    )
+    assert found["tokens"] == sum(count(m["content"]) for m in found["messages"])
+
+
+def test_the_style_follows_the_folder() -> None:
+    for catalog, folder, statement in (
+        (CATALOG, None, False),
+        (CATALOG, TaskFolder(task=True, solver=False), False),
+        (CATALOG, NO_TASK, True),
+        (SERVER, None, True),
+    ):
+        found = made(catalog=catalog, folder=folder)
+        assert ("```sql" in system(found)) == statement
+        assert found["meta"].get("options", {}).get("style") == ("sql" if statement else None)
+    assert "```sql" in system(made(style="sql"))
+
+
+def template(text: str) -> Template:
+    return Template("mine.jinja", text)
+
+
+def test_rules_of_ones_own_stand_after_the_shipped_ones() -> None:
+    own = template("\n- Amounts are in {{cents}}.\n")
+    text = system(made(own_rules=own))
+    assert (
+        text.index("## Tools")
+        < text.index("- Amounts are in {{cents}}.")
+        < text.index("## Data is data")
+    )
+    assert made()["meta"]["prompt"] != made(own_rules=own)["meta"]["prompt"]
+
+
+def test_a_template_of_ones_own_makes_the_messages() -> None:
+    found = made(template=template("Q: {{ question }}\n{{ context }}"))
+    assert [m["role"] for m in found["messages"]] == ["user"]
+    assert found["messages"][0]["content"].startswith("Q: <<<question ")
+    assert found["tokens"] == count(found["messages"][0]["content"])
+    found = made(
+        template=template(
+            "{% block user %}{{ question }}{% endblock %}{% block system %}{{ rules }}{% endblock %}"
+        )
+    )
+    assert [m["role"] for m in found["messages"]] == ["system", "user"]
+    assert system(found) == system(made())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{{ nothing }}", "'nothing' is undefined"),
+        ("{% block user %}", "mine.jinja:1"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{% include '/etc/passwd' %}", "no loader"),
+        ("{{ 1 / 0 }}", "division"),
+    ],
+)
+def test_a_template_that_fails_says_where(text: str, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        made(template=template(text))
+
+
+def test_the_budget_of_all_messages_holds_or_says_by_how_much_not() -> None:
+    task = seed_task(knowledge=KNOWLEDGE)
+    whole, least = made(task), made(task, budget=1)
+    for budget in range(least["tokens"], whole["tokens"] + 20, 25):
+        found = made(task, budget=budget)
+        assert found["tokens"] <= budget
+        assert "notes" not in found
+        assert found["tokens"] == sum(count(m["content"]) for m in found["messages"])
+    assert least["notes"] == [
+        f"over the budget of 1 tokens, {least['tokens'] - 1} too many, as knowledge, question and names are never left out; fold more tables, or raise --budget"
+    ]
+    assert KNOWLEDGE.strip() in user(least)
+
+
+def test_messages_are_what_a_program_sends() -> None:
+    found = made()
+    (text,) = [t.make(found) for t in STAGE.texts if t.option.name == "messages"]
+    assert json.loads(text) == found["messages"]
 
 
 def test_tool_and_language_follow_the_description() -> None:
@@ -201,8 +303,7 @@ def test_tool_and_language_follow_the_description() -> None:
 
 def test_the_text_is_markdown_with_both_messages() -> None:
     found = made()
-    assert STAGE.text is not None
-    text = STAGE.text(found)
+    (text,) = [t.make(found) for t in STAGE.texts if t.option.name == "text"]
     assert text.startswith(f"# System\n\n{system(found)}\n\n# User\n\n")
 
 

@@ -34,7 +34,8 @@ def sentence(page: Page) -> str:
         who.append(say(page.lang, "judged", by=visible(by, 80), it=it))
     if any(view.pinned for view in views):
         who.append(say(page.lang, "pinned", it=it))
-    return say(page.lang, "folded", who=words["or"].join(who), tool=page.tool, it=it)
+    found = say(page.lang, "found", tool=page.tool, it=it) if page.tool else ""
+    return say(page.lang, "folded", who=words["or"].join(who), found=found)
 
 
 def by_source(page: Page) -> Iterator[tuple[str, list[TableView]]]:
@@ -76,4 +77,4 @@ def _group(table: Table) -> str:
     if source := values.source(table):
         return source
     path = PurePosixPath(table["describe_key"])
-    return f"{path.parent}/*{path.suffix}"
+    return str(path.parent / f"*{path.suffix}")

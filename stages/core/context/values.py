@@ -2,7 +2,7 @@
 languages.
 
 The words on folded tables are the first seed's (5.2), with the name of what folded them;
-``{tool}`` is the tool that finds a table again.
+``{tool}`` is the tool that finds a table again, where the solver has one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from stages.core.text import cell, listed, quoted, visible
 
 WORDS: Mapping[Lang, Mapping[str, str]] = {
     "zh": {
-        "folded": "({who}, schema 已折叠省 token; 如需可用 {tool} 查询)",
+        "folded": "({who}, schema 已折叠省 token{found})",
+        "found": "; 如需可用 {tool} 查询",
         "judged": "{by} 判为无关",
         "pinned": "pin 指定折叠",
         "it": "",
@@ -61,7 +62,8 @@ WORDS: Mapping[Lang, Mapping[str, str]] = {
         "comma": "; ",
     },
     "en": {
-        "folded": "({who}; schema folded to save tokens; query {it} with {tool} if needed)",
+        "folded": "({who}; schema folded to save tokens{found})",
+        "found": "; query {it} with {tool} if needed",
         "judged": "{by} judged {it} irrelevant",
         "pinned": "a pin folds {it}",
         "it": "it",

@@ -13,8 +13,12 @@ from stages.core.readers.collapse import shown_at
 from stages.core.readers.prune import superset
 from stages.core.readers.refine import refined_columns
 from stages.core.records import Catalog, Column, Document, Skipped, Table, Task
+from stages.core.text import visible
 
 Level: TypeAlias = Literal["full", "names", "line"]
+
+SKIPPED = 20
+"""Unread files that are listed; the rest is counted."""
 
 KNOWLEDGE = ("context/knowledge.md", "knowledge.md")
 """Where scan finds the knowledge that it puts on the task line."""
@@ -67,7 +71,7 @@ class Page:
         skipped_more: How much more it could not read.
         knowledge: The knowledge to print in full, or None.
         lang: Language of our own words.
-        tool: The name of the tool that queries any table.
+        tool: The name of the tool that queries any table; empty for none.
         first_lines: Whether documents show their first lines.
         by: The sections that decided what is folded.
         budget: Tokens to stay within; 0 for no limit.
@@ -90,6 +94,33 @@ class Page:
     def at(self, level: Level) -> list[TableView]:
         """The tables at one level."""
         return [view for view in self.tables if view.level == level]
+
+
+def page_of(
+    task: Task,
+    tables: Sequence[Table],
+    catalog: Catalog,
+    *,
+    columns: str,
+    budget: int,
+    tool: str,
+    skip_knowledge: bool,
+    lang: Lang,
+) -> Page:
+    """The page of a task before its budget; see `winnow describe` for the options."""
+    skipped = catalog.get("skipped", [])
+    return Page(
+        catalog,
+        tables=views(task, tables, columns),
+        documents=documents(catalog),
+        skipped=tuple(skipped[:SKIPPED]),
+        skipped_more=len(skipped[SKIPPED:]),
+        knowledge=None if skip_knowledge else task.get("knowledge"),
+        lang=lang,
+        by=tuple(or_empty(section(task, "collapse")).get("by", ())),
+        tool=visible(tool, 80),
+        budget=budget,
+    )
 
 
 def views(task: Task, tables: Sequence[Table], columns: str) -> tuple[TableView, ...]:

@@ -70,15 +70,6 @@ def privileged_option() -> click.Option:
     )
 
 
-def text_option() -> click.Option:
-    """``--text``, for stages whose section is text in the end."""
-    return click.Option(
-        ["--text"],
-        is_flag=True,
-        help="Print the bare text instead of lines: one task, or many with -o FOLDER.",
-    )
-
-
 def command(stage: Stage, doc: str) -> click.Command:
     """The click command of a stage.
 
@@ -86,7 +77,7 @@ def command(stage: Stage, doc: str) -> click.Command:
         stage: The stage.
         doc: The docstring of its module, which is the help.
     """
-    params = [*common_options(), *([text_option()] if stage.text else [])]
+    params = [*common_options(), *(text.option for text in stage.texts)]
     params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
     params += [privileged_option()] if Capability.DATABASE in stage.wants else []
@@ -172,10 +163,16 @@ def _output(stage: Stage, common: Options) -> AbstractContextManager[Output]:
         from stages.core.runtime.outputs import with_report
 
         return with_report(stage, common, output(common["output"]))
-    if stage.text and common["text"]:
+    wanted = [text for text in stage.texts if common[str(text.option.name)]]
+    if len(wanted) > 1:
+        raise UsageError(
+            " and ".join(text.option.opts[0] for text in wanted) + " print different things",
+            hint="give one of them",
+        )
+    if wanted:
         from stages.core.runtime.outputs import texts
 
-        return texts(stage, cast("str | None", common["output"]))
+        return texts(stage.name, wanted[0], cast("str | None", common["output"]))
     return output(common["output"])
 
 

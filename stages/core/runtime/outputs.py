@@ -6,7 +6,7 @@ A file beside the lines, made from all tasks of a run: ``Stage.report``.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -20,7 +20,7 @@ from stages.core.lines.io import output, replace_file
 from stages.core.lines.lines import Output, parse
 from stages.core.lines.sections import sound
 from stages.core.params import Options
-from stages.core.runtime.stage import Stage, TaskReport
+from stages.core.runtime.stage import BareText, Stage, TaskReport
 
 if TYPE_CHECKING:
     from stages.core.records import Catalog, Table, Task
@@ -80,14 +80,15 @@ def with_report(
         stream.write(stage.report.make(noting.reported))
 
 
-# ``--text``: the bare text of a section instead of lines.
+# The bare text of a section instead of lines.
 
 
 class TextSink(io.RawIOBase):
     """Takes lines as they are written and keeps the text of each task's section."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: str, text: BareText) -> None:
         self.stage = stage
+        self.text = text
         self.found: dict[str, str] = {}
         self.suffixes: dict[str, str] = {}
         self.problems: list[DataError] = []
@@ -100,27 +101,27 @@ class TextSink(io.RawIOBase):
         """Take one whole line."""
         raw = bytes(cast("bytes", data))
         record = orjson.loads(raw)
-        if record["kind"] == "task" and self.stage.text is not None:
-            self._take(record, self.stage.text)
+        if record["kind"] == "task":
+            self._take(record)
         return len(raw)
 
-    def _take(self, task: JsonMapping, text: Callable[..., str]) -> None:
+    def _take(self, task: JsonMapping) -> None:
         """Keep the task's text, or why it has none; a failed stage has said so itself."""
-        section, task_id, error = task.get(self.stage.name), task.get("task_id"), task.get("error")
+        section, task_id, error = task.get(self.stage), task.get("task_id"), task.get("error")
         if isinstance(section, Mapping) and isinstance(task_id, str):
             if task_id in self.found:
                 what, hint = "another task of this id has its text already", "rename one of them"
                 self.problems.append(DataError(what, place=task_id, hint=hint))
                 return
-            self.found[task_id] = text(section).rstrip("\n") + "\n"
-            self.suffixes[task_id] = self.stage.text_suffix(section)
-        elif isinstance(error, Mapping) and error.get("stage") != self.stage.name:
+            self.found[task_id] = self.text.make(section).rstrip("\n") + "\n"
+            self.suffixes[task_id] = self.text.suffix(section)
+        elif isinstance(error, Mapping) and error.get("stage") != self.stage:
             what = f"no text, since {error.get('stage')} failed: {error.get('message')}"
             self.problems.append(DataError(what, place=str(task_id)))
 
 
 @contextmanager
-def texts(stage: Stage, path: str | None) -> Iterator[Output]:
+def texts(stage: str, text: BareText, path: str | None) -> Iterator[Output]:
     """Collect lines; at the end print the one text, or write one file per task into a folder.
 
     A task that has no text because it failed earlier is an error here, since nothing else
@@ -129,7 +130,7 @@ def texts(stage: Stage, path: str | None) -> Iterator[Output]:
     Raises:
         UsageError: There are several tasks and ``path`` is no folder to be.
     """
-    sink = TextSink(stage)
+    sink = TextSink(stage, text)
     yield Output(cast("IO[bytes]", sink), path or "stdout")
     for problem in sink.problems:
         diagnostics.error(problem)
@@ -142,8 +143,8 @@ def texts(stage: Stage, path: str | None) -> Iterator[Output]:
         )
     else:
         with output(path) as out:
-            for text in sink.found.values():
-                out.write(text.encode())
+            for body in sink.found.values():
+                out.write(body.encode())
 
 
 def _write_files(sink: TextSink, folder: Path) -> None:

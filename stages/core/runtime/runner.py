@@ -13,7 +13,7 @@ from stages.core.counts import Count
 from stages.core.errors import DataError, MissingSection, UsageError, WinnowError
 from stages.core.lines.lines import BadLine, CatalogLines, Item, Output, TaskInput, dump
 from stages.core.lines.sections import Check, finalize, section, with_section
-from stages.core.runtime.stage import Capability, Section, Stage
+from stages.core.runtime.stage import Capability, Section, Stage, TaskFolder
 from stages.core.text import visible
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stages.core.model.base import BaseClient
 
 SUMMARIES_SHOWN = 3
-SOLVER = "workdir/solver.py"
+TASK, SOLVER = "task.json", "workdir/solver.py"
 
 
 @dataclass(eq=False, repr=False)
@@ -170,9 +170,11 @@ def call(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> Section | 
     return plan.stage.run(asked.task, asked.tables, **wanted, **plan.options)
 
 
-def _scaffolded(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> bool:
+def _folder(plan: RunPlan, asked: TaskInput, model: TaskModel | None) -> TaskFolder | None:
     root = asked.shelf.catalog.get("root")
-    return root is not None and os.path.isfile(f"{root}/{SOLVER}")
+    if root is None or not os.path.isdir(root):
+        return None
+    return TaskFolder(*(os.path.isfile(f"{root}/{name}") for name in (TASK, SOLVER)))
 
 
 Provider = Callable[[RunPlan, TaskInput, "TaskModel | None"], object]
@@ -190,7 +192,7 @@ PROVIDERS: Mapping[Capability, Provider] = {
     Capability.PROGRESS: lambda plan, asked, model: (
         None if plan.dry else partial(_progress, plan, asked)
     ),
-    Capability.SCAFFOLDED: _scaffolded,
+    Capability.FOLDER: _folder,
     Capability.LANG: _shared("lang"),
     Capability.TIMEOUT: _shared("timeout"),
     Capability.TEMPERATURE: _shared("temperature"),

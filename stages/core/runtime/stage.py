@@ -36,8 +36,9 @@ class Capability(Enum):
     """A `core.sandbox.session.Data` over the catalog, or None where it has no data."""
     PROGRESS = "progress"
     """A function of a number done, a number in all, and what; None in a dry run."""
-    SCAFFOLDED = "scaffolded"
-    """Whether `winnow scaffold` has written a solver for the task."""
+    FOLDER = "folder"
+    """The `TaskFolder` that the catalog was made from; None where it lies in no folder that is
+    there."""
     LANG = "lang"
     """``--lang`` of a stage that asks a model: the language of its prompts and reasons."""
     TIMEOUT = "timeout"
@@ -50,8 +51,47 @@ ASKS = (Capability.MODEL, Capability.LANG, Capability.TIMEOUT)
 """What every stage wants that may ask a model."""
 
 
-def _markdown(made: Section) -> str:
-    return ".md"
+@dataclass(frozen=True, eq=False, repr=False)
+class TaskFolder:
+    """What lies in the folder of a catalog beside data.
+
+    Args:
+        task: Whether there is a ``task.json``, so that the solver works in a task's folder.
+        solver: Whether `winnow scaffold` has written ``workdir/solver.py``.
+    """
+
+    task: bool
+    solver: bool
+
+
+def works_in_task(catalog: Catalog, folder: TaskFolder | None) -> bool:
+    """Whether the solver works in a task's folder; believed of a folder that is not there."""
+    return "root" in catalog and (folder is None or folder.task)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BareText:
+    """What an option prints of a section instead of lines.
+
+    Args:
+        option: The option, a flag.
+        make: The text, from the section.
+        suffix: Ending of the files that ``-o FOLDER/`` writes, by section.
+    """
+
+    option: click.Option
+    make: Callable[..., str]
+    suffix: Callable[..., str]
+
+
+def text_option(make: Callable[..., str], suffix: Callable[..., str]) -> BareText:
+    """``--text``, for stages whose section is text in the end."""
+    option = click.Option(
+        ["--text"],
+        is_flag=True,
+        help="Print the bare text instead of lines: one task, or many with -o FOLDER.",
+    )
+    return BareText(option, make, suffix)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,8 +131,7 @@ class Stage:
         reads_tables: Whether the result depends on the table lines.
         wants: What is handed to ``run`` by keyword beside the options.
         options: The stage's own click options; their values are keywords of ``run``.
-        text: What ``--text`` prints of a section; None where there is no such option.
-        text_suffix: Ending of the files that ``--text -o FOLDER/`` writes, by section.
+        texts: Options that print something of a section instead of lines.
         report: A file made from all tasks of a run, where an option asks for it.
         counts: The numbers of what one section leaves; they are added up over tasks.
         summary: The sentence for stderr that `counts` fill, with nouns in the singular:
@@ -107,8 +146,7 @@ class Stage:
     reads_tables: bool = True
     wants: tuple[Capability, ...] = ()
     options: tuple[click.Option, ...] = ()
-    text: Callable[..., str] | None = None
-    text_suffix: Callable[..., str] = _markdown
+    texts: tuple[BareText, ...] = ()
     report: Report | None = None
     counts: Callable[..., tuple[int, ...]] | None = None
     summary: str = ""
