@@ -43,14 +43,14 @@ $(VENV)/.installed: pyproject.toml
 	@echo "installing winnow and the libraries it runs on into $(VENV)/; this takes a minute or two, once" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) --upgrade 'pip>=25.1'
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[pdf]'
 	@touch $@
 
 dev: $(VENV)/.developed
 
 $(VENV)/.developed: $(VENV)/.installed pyproject.toml
 	@echo "installing the tools for tests and checks into $(VENV)/: pytest, mypy, ruff and others" >&2
-	@$(PIP) --editable . --group dev
+	@$(PIP) --editable '.[pdf]' --group dev
 	@touch $@
 
 demo: install
