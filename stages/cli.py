@@ -37,6 +37,7 @@ REGISTRY = (
     "scaffold",
     "show",
     "evaluate",
+    "run",
     "cache",
 )
 """Every command, in the order of the chain."""

@@ -207,12 +207,19 @@ def _progress(plan: RunPlan, asked: TaskInput, done: int, total: int | None, wha
     diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")
 
 
+def complete(
+    plan: RunPlan, asked: TaskInput, found: Mapping[str, object], model: TaskModel | None
+) -> dict[str, object]:
+    """The section that the stage made, with its ``meta``, checked against its schema."""
+    usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
+    return finalize(found, plan.stage, asked.task, asked.hashes, usage)
+
+
 def finish(
     plan: RunPlan, asked: TaskInput, found: Mapping[str, object], model: TaskModel | None
 ) -> bytes:
-    """The task line with its new section."""
-    usage = model.meta() if model is not None else {"model": "builtin"} if plan.stage.asks else {}
-    done = finalize(found, plan.stage, asked.task, asked.hashes, usage)
+    """The task line with its new section; what has to be said of it is said."""
+    done = complete(plan, asked, found, model)
     if done.get("error"):
         # A provider that is away fails every task alike: one line says it for all.
         diagnostics.error(WinnowError(str(done["error"]), place=_place(asked)), shown=1)

@@ -12,17 +12,26 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from stages.core.errors import DataError, os_words
+from stages.core.errors import DataError
 from stages.core.jsontypes import JsonMapping, JsonObject, JsonValue
 from stages.core.judge.judgment import EvidencePiece, Judgment, RankedColumn, RankedTable
 from stages.core.lines import schema
 from stages.core.names import Names, fold
 from stages.core.text import composed
+from stages.core.yamltext import (
+    EMPTY_TEXT,
+    NO_TEXT,
+    QUOTE_IT,
+    Place,
+    YamlText,
+    compose,
+    near,
+    read_yaml,
+)
 
 if TYPE_CHECKING:
-    import yaml
     from jsonschema import ValidationError
 
 Pair = tuple[str, str]
@@ -192,11 +201,7 @@ class BoundRules:
 
 # Reading the user's rules, strictly: what is wrong is an error with its line and column.
 
-LARGEST = 1 << 20
-"""Bytes of a rule file that are read at most; rules are written by hand."""
-
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_TEXT = "tag:yaml.org,2002:str"
 
 
 def read_rules(path: Path) -> RuleFile:
@@ -206,99 +211,20 @@ def read_rules(path: Path) -> RuleFile:
         DataError: The file cannot be read, or breaks the format; the place is
             ``file:line:column``.
     """
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise DataError(os_words(error), place=str(path)) from None
-    if len(raw) > LARGEST:
-        raise DataError(f"larger than {LARGEST} bytes", place=str(path), hint="rules are short")
-    return parse_rules(raw, str(path))
+    return parse_rules(read_yaml(path, "rules are short"), str(path))
 
 
 def parse_rules(raw: bytes, place: str) -> RuleFile:
     """The rules in the bytes of a file; see `read_rules`."""
-    import yaml
-
-    try:
-        text = raw.decode("utf-8-sig")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig")
-        raise DataError("not UTF-8", place=f"{place}:{_end(before)}") from None
-    except RecursionError:
-        raise DataError("nested too deeply", place=place) from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        at = f"{place}:{mark.line + 1}:{mark.column + 1}" if mark else place
-        raise DataError(f"not YAML: {error.problem or error.context}", place=at) from None
-    except yaml.reader.ReaderError as error:
-        what = f"not YAML: character U+{error.character:04X} may not stand here"
-        raise DataError(what, place=f"{place}:{_end(text[: error.position])}") from None
+    node = compose(raw, place)
     digest = "sha256:" + hashlib.sha256(raw).hexdigest()
     if node is None:
         return RuleFile((), digest)
-    try:
-        rules = tuple(_RuleText(node, place).rules())
-    except RecursionError:
-        raise DataError("nested too deeply", place=place) from None
-    return RuleFile(rules, digest)
+    return RuleFile(tuple(_RuleText(node, place).rules()), digest)
 
 
-def _end(before: str) -> str:
-    """Line and column of what follows this text."""
-    return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
-
-
-class _RuleText:
-    """Composed YAML nodes, checked against ``schemas/inputs/rules.json``; every complaint names
-    line and column.
-
-    Args:
-        node: The root.
-        place: The file.
-    """
-
-    def __init__(self, node: yaml.Node, place: str) -> None:
-        self.place = place
-        self._nodes: dict[Place, yaml.Node] = {}
-        self._keys: dict[Place, yaml.Node] = {}
-        self.value = self._plain(node, ())
-
-    def fail(self, node: yaml.Node, what: str, hint: str = "") -> DataError:
-        mark = node.start_mark
-        return DataError(what, place=f"{self.place}:{mark.line + 1}:{mark.column + 1}", hint=hint)
-
-    def _plain(self, node: yaml.Node, path: Place) -> JsonValue:
-        """The node as JSON, remembered by its path; a scalar that is no text is None."""
-        import yaml
-
-        self._nodes[path] = node
-        # A value takes a byte, unless an alias repeats it, which may do so without end.
-        if len(self._nodes) > LARGEST:
-            raise self.fail(node, f"more than {LARGEST} values", "write them without aliases")
-        if isinstance(node, yaml.SequenceNode):
-            return [self._plain(item, (*path, at)) for at, item in enumerate(node.value)]
-        if isinstance(node, yaml.ScalarNode):
-            return str(node.value).strip() if node.tag == _TEXT else None
-        found: JsonObject = {}
-        for key_node, value in node.value:
-            key = self._key(key_node)
-            if key in found:
-                raise self.fail(key_node, f"key {key!r} stands twice")
-            self._keys[(*path, key)] = key_node
-            found[key] = self._plain(value, (*path, key))
-        return found
-
-    def _key(self, node: yaml.Node) -> str:
-        import yaml
-
-        if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT:
-            raise self.fail(node, NO_TEXT, QUOTE_IT)
-        key = str(node.value).strip()
-        if not key:
-            raise self.fail(node, EMPTY_TEXT)
-        return key
+class _RuleText(YamlText):
+    """The document, checked against ``schemas/inputs/rules.json``."""
 
     def rules(self) -> Iterator[Rule]:
         """The rules.
@@ -320,24 +246,19 @@ class _RuleText:
         first place; a file that is no list comes before all."""
         path = tuple(error.absolute_path)
         known = error.validator != "additionalProperties"
-        return bool(path), int(path[0]) if path else 0, known, self._nodes[path].start_mark.index
+        return bool(path), int(path[0]) if path else 0, known, self.nodes[path].start_mark.index
 
     def _complaint(self, error: ValidationError) -> DataError:
         path = tuple(error.absolute_path)
         node, kind, shape = (
-            self._nodes[path],
+            self.nodes[path],
             str(error.validator),
             cast("JsonObject", error.schema),
         )
         if kind == "additionalProperties":
-            from difflib import get_close_matches
-
             known = shape["properties"]
             odd = min(key for key in cast("JsonObject", error.instance) if key not in known)
-            near = get_close_matches(odd, known, 1)
-            meant = f"did you mean {near[0]!r}? " if near else ""
-            hint = f"{meant}known here: {', '.join(known)}"
-            return self.fail(self._keys[(*path, odd)], f"unknown key {odd!r}", hint)
+            return self.fail(self.keys[(*path, odd)], f"unknown key {odd!r}", near(odd, known))
         if kind == "type":
             what = {"array": "stands no list", "object": "stand no keys"}.get(shape["type"])
             if what is None:
@@ -360,15 +281,9 @@ class _RuleText:
             try:
                 patterns.append(re.compile(composed(said["regex"]), re.IGNORECASE))
             except re.error as error:
-                node = self._nodes[(*path, "regex")]
+                node = self.nodes[(*path, "regex")]
                 raise self.fail(node, f"no regular expression: {error}") from None
         return tuple(patterns)
-
-
-Place: TypeAlias = tuple[str | int, ...]
-"""Keys and places from the root of a document to a node."""
-NO_TEXT, QUOTE_IT = "here stands no text", "put a number or a yes/no in quotes"
-EMPTY_TEXT = "here stands an empty text"
 
 
 def _wanted(error: ValidationError) -> str:

@@ -1,0 +1,1 @@
+"""Traces of runs in the formats that other tools read."""
