@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.helpers import linking_chain as chain
 from tests.helpers.llm_server import LlmServer, Say, obliging
+from tests.helpers.runs import Desk
 from tests.helpers.tools import ROOT, environment, pipe, run
 
 
@@ -101,3 +103,44 @@ def test_nothing_of_it_goes_anywhere_but_to_a_terminal(lines: bytes, tmp_path: P
         assert "requests answered" not in run(*argv, stdin=lines).err
         told, _ = on_terminal([*argv, "-q"], lines, both=False)
     assert told == ""
+
+
+def test_in_a_log_a_line_now_and_then_tells_that_a_command_is_alive(lines: bytes) -> None:
+    code = (
+        "from stages.core import diagnostics\ndiagnostics.TOLD_EVERY = 0.3\n"
+        "from stages.cli import main\nmain()"
+    )
+    with LlmServer(slow) as server:
+        argv = ["vote", "--model", "openai/x", "--base-url", server.base_url, "--no-cache"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *argv],
+            input=lines, capture_output=True, cwd=ROOT, env=environment(), check=False,
+        )  # fmt: skip
+    told = [line for line in done.stderr.decode().splitlines() if "requests answered" in line]
+    assert told
+    assert all(line.startswith("winnow vote: ") and "\r" not in line for line in told)
+
+
+def test_a_run_shows_stages_rate_and_failures_on_a_terminal(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path / "desk")
+
+    def some(request: dict[str, Any], n: int) -> Say:
+        refused = Say(text="no", status=400)
+        return refused if n == 12 else replace(obliging(request, n), delay=0.1)
+
+    with LlmServer(some) as server:
+        model = {"id": "openai/x", "base_url": server.base_url, "cache": False}
+        desk.config(stages=[{"vote": {"rounds": 3}}], model=model, store=str(tmp_path / "runs"))
+        config = {**yaml.safe_load((desk.folder / "run.yaml").read_text())}
+        config["dataset"] = {
+            key: str(desk.folder / value) for key, value in config["dataset"].items()
+        }
+        (desk.folder / "run.yaml").write_text(yaml.safe_dump(config))
+        told, piped = on_terminal(
+            ["run", "--config", str(desk.folder / "run.yaml")], b"", both=False
+        )
+    assert piped.decode().strip().startswith(str(tmp_path / "runs" / "run-"))
+    assert "/4 tasks, vote 1" in told
+    assert "/min" in told or "/s" in told
+    assert " left" in told
+    assert not any("tasks, vote" in line for line in seen(told)), "the counter does not stay"

@@ -23,6 +23,8 @@ SAME_KIND_SHOWN = 5
 KIND_SHOWN = 60
 """Characters of a message that stands in full above."""
 PROGRESS_EVERY = 0.1
+TOLD_EVERY = 30.0
+"""Seconds between two lines on how far a long command is, where stderr is no terminal."""
 
 
 @dataclass
@@ -37,6 +39,7 @@ class State:
     hidden: Counter[str] = field(default_factory=Counter)
     progress_at: float = 0.0
     progress_width: int = 0
+    told_at: float = field(default_factory=time.monotonic)
 
 
 _state = State()
@@ -140,12 +143,19 @@ def shows_progress() -> bool:
 
 
 def progress(done: int, total: int | None, what: str) -> None:
-    """A counter on a terminal, at most ten times a second; nothing elsewhere."""
+    """A counter on a terminal, at most ten times a second; elsewhere a line every half minute,
+    so that a log tells a command that works from one that hangs."""
     now = time.monotonic()
-    if not shows_progress() or now - _state.progress_at < PROGRESS_EVERY:
+    if now - _state.progress_at < PROGRESS_EVERY:
         return
     _state.progress_at = now
-    text = f"{_state.command}: {done}{f'/{total}' if total else ''} {what}"
+    counted = f"{done}{f'/{total}' if total else ''} {what}"
+    if not shows_progress():
+        if now - _state.told_at >= TOLD_EVERY:
+            _state.told_at = now
+            note(counted)
+        return
+    text = f"{_state.command}: {counted}"
     _raw("\r" + text.ljust(_state.progress_width))
     _state.progress_width = len(text)
 

@@ -104,3 +104,12 @@ def test_cancelling_stops_what_is_in_flight_and_keeps_what_has_come(tmp_path: Pa
     assert sum(isinstance(reply, Reply) for reply in found) == 3
     outcomes = [json.loads(line)["outcome"] for line in options.log.read_text().splitlines()]  # type: ignore[union-attr]
     assert outcomes.count("cancelled") == 5
+
+
+def test_no_more_calls_in_a_minute_than_the_rate() -> None:
+    with asking([Say(data={"a": 1})]) as (server, options):
+        options = replace(options, rate=600.0, concurrency=20)
+        start = time.monotonic()
+        found = asyncio.run(ask_all(options, *(replace(REQUEST, sample=n) for n in range(8))))
+        assert time.monotonic() - start >= 0.7, "a tenth of a second lies between two calls"
+    assert len(found) == len(server.requests) == 8

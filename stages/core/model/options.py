@@ -100,6 +100,7 @@ class ModelOptions:
         wait: Seconds up to which the first wait before sending again is drawn.
         timeout: Seconds for one call where `ask` is given none.
         log: File that gets one JSON line a call.
+        rate: Calls that may go out in a minute; None for no limit.
     """
 
     model: str
@@ -114,6 +115,7 @@ class ModelOptions:
     wait: float = WAIT
     timeout: float = TIMEOUT
     log: Path | None = None
+    rate: float | None = None
 
     def public(self) -> JsonObject:
         """The further parameters that may be kept and shown."""
@@ -195,6 +197,7 @@ def model_options(values: Options) -> ModelOptions:
         retries=RETRIES if values.get("retries") is None else values["retries"],
         timeout=values.get("timeout") or TIMEOUT,
         log=Path(values["log"]) if values.get("log") else None,
+        rate=values.get("requests_per_minute"),
     )
 
 
@@ -231,6 +234,10 @@ MODEL_OPTIONS: tuple[click.Option, ...] = (
     click.Option(
         ["--concurrency"], type=click.IntRange(min=1), default=CONCURRENCY, show_default=True,
         metavar="N", help="Calls at once.",
+    ),
+    click.Option(
+        ["--requests-per-minute"], type=FiniteFloatRange(min=0, min_open=True), metavar="N",
+        help="Calls that may go out in a minute, those sent again too.  [default: no limit]",
     ),
     click.Option(
         ["--retries"], type=click.IntRange(min=0), default=RETRIES, show_default=True,

@@ -183,6 +183,26 @@ class Sent:
     seconds: float
 
 
+class Pace:
+    """Spreads calls evenly, so that no more than ``rate`` of them go out in a minute.
+
+    Args:
+        rate: Calls a minute; None for no limit.
+    """
+
+    def __init__(self, rate: float | None) -> None:
+        self._gap = 60 / rate if rate else 0.0
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Wait until the next call may go out."""
+        now = time.monotonic()
+        due = max(now, self._next)
+        self._next = due + self._gap
+        if due > now:
+            await asyncio.sleep(due - now)
+
+
 class Sender:
     """Sends calls, with retries, over one wire."""
 
@@ -192,6 +212,7 @@ class Sender:
         self.wire, self.circuit = wire, circuit
         self._options, self._usage, self._log = options, usage, log
         self._draw = random.Random()
+        self._pace = Pace(options.rate)
         self._mending = ""
 
     def check(self) -> None:
@@ -275,6 +296,7 @@ class Sender:
         attempt: int,
     ) -> Sent:
         """One attempt; the time limit is counted from its sending."""
+        await self._pace.turn()
         self._usage.sent += 1
         start = time.monotonic()
         outcome = "cancelled"

@@ -176,9 +176,7 @@ def ask_all(plan: RunPlan, items: Iterator[Item], out: Output, common: Options) 
 
 
 async def _run(plan: RunPlan, items: Iterator[Item], out: Output, *, ahead: int) -> None:
-    shown = (
-        asyncio.create_task(_show(plan)) if diagnostics.shows_progress() and not plan.dry else None
-    )
+    shown = None if plan.dry else asyncio.create_task(_show(plan))
     try:
         await AsyncRunner(plan, out, ahead).run(items)
     finally:
@@ -190,7 +188,7 @@ async def _run(plan: RunPlan, items: Iterator[Item], out: Output, *, ahead: int)
 
 
 async def _show(plan: RunPlan) -> None:
-    """Keep on the terminal how far the run is; the seconds tell that it is alive."""
+    """Tell how far the run is; the seconds tell that it is alive."""
     start = time.monotonic()
     while plan.client is not None:
         told = f"{plan.told}, " if plan.told else ""
