@@ -10,14 +10,9 @@ import pytest
 from stages.core import diagnostics
 from stages.core.errors import UsageError
 from stages.core.runtime.outputs import texts
-from stages.core.runtime.stage import Stage
+from stages.core.runtime.stage import text_option
 
-
-def say(task, tables):
-    """A stage's function."""
-
-
-SAY = Stage(say, text=lambda section: str(section["text"]))
+SAY = text_option(lambda section: str(section["text"]), lambda section: ".md")
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +26,7 @@ def task(name: Any, text: str | None = None, **more):
 
 
 def write(path, *tasks):
-    with texts(SAY, str(path) if path is not None else None) as out:
+    with texts("say", SAY, str(path) if path is not None else None) as out:
         for one in ({"kind": "catalog", "v": 1}, *tasks):
             out.write(orjson.dumps(one) + b"\n")
     return diagnostics.exit_code()
