@@ -36,9 +36,11 @@ REGISTRY = (
     "query",
     "scaffold",
     "show",
+    "pin",
     "evaluate",
     "run",
     "cache",
+    "completion",
 )
 """Every command, in the order of the chain."""
 

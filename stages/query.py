@@ -28,7 +28,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,9 @@ from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
 from stages.core.params import FiniteFloatRange, Options
 from stages.core.runtime.command import privileged_option
+from stages.core.sandbox.formats import FORMATS, columns_on_terminal, render
 from stages.core.sandbox.limits import ALL, Answer, Limits
 
-FORMATS = ("table", "csv", "json", "jsonl", "markdown")
 MEMORY_OF_TEXT = 4
 """Bytes of memory that one byte of an answer's text takes, held as rows."""
 _DEFAULT = Limits()
@@ -72,10 +72,13 @@ def _most(name: str, help_: str) -> click.Option:
 
 def _time(_context: click.Context, _param: click.Parameter, given: str) -> str:
     """The time of --clock as the sandbox writes it."""
+    if given == "now":
+        return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
     try:
         return datetime.fromisoformat(given).strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
-        raise click.BadParameter(f"{given!r} is no time like {_DEFAULT.clock}") from None
+        what = f"{given!r} is neither now nor a time like {_DEFAULT.clock}"
+        raise click.BadParameter(what) from None
 
 
 LIMITS = (
@@ -98,7 +101,7 @@ LIMITS = (
         show_default=True,
         metavar="TIME",
         callback=_time,
-        help="What now() and current_date say, UTC.",
+        help="What now() and current_date say, UTC; now for the time of the call.",
     ),
 )
 
@@ -164,8 +167,9 @@ def query(
     answers = _answers(place, sql, options, limits)
     if not terminal:
         _whole(answers, limits)
-    _write(answers, options["form"] or ("table" if terminal else "csv"), options["path"], terminal)
-    _tell(answers)
+    form = options["form"] or ("table" if terminal else "csv")
+    _write(answers, form, options["path"], terminal)
+    _tell(answers, in_columns=terminal and form == "table")
 
 
 def _limits(options: Options, terminal: bool) -> Limits:
@@ -258,16 +262,19 @@ def _loading() -> Callable[[str], None]:
 
 
 def _write(answers: list[Answer], form: str, path: str | None, terminal: bool) -> None:
-    from stages.core.sandbox.formats import render
-
     with output(path) as out:
         out.write(render(answers, form, terminal=terminal))
 
 
-def _tell(answers: list[Answer]) -> None:
+def _tell(answers: list[Answer], *, in_columns: bool) -> None:
     """Say on stderr what was mended, and that there is more."""
     for answer in answers:
         for repair in answer.repairs:
             diagnostics.note(repair)
         if answer.truncated:
             diagnostics.note(f"the first {len(answer.rows)} rows; --rows shows more")
+        shown = columns_on_terminal(answer) if in_columns else len(answer.columns)
+        if shown < len(answer.columns):
+            diagnostics.note(
+                f"the first {shown} of {len(answer.columns)} columns; --format vertical shows all"
+            )

@@ -63,8 +63,8 @@ def _encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 @click.option(
     "--questions",
     metavar="FILE",
-    help="Ask these: JSON lines, or an array, of question, and where wanted id, evidence and "
-    "db_id; files of BIRD and Spider as they are.",
+    help="Ask these: JSON lines, an array, or a CSV table of question, and where wanted id, "
+    "evidence and db_id; a .txt with one on each line; files of BIRD and Spider as they are.",
 )
 @click.option(
     "--catalog",

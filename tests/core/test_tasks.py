@@ -220,6 +220,41 @@ def test_files_that_ask_nothing(text: str) -> None:
     assert all(isinstance(item, LineError) for item in found)
 
 
+TABLE = 'ID,Question,Evidence\nq1,"How many, in all?",\n,,\nq2,去年有多少新员工入职?,hint\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+@pytest.mark.parametrize(("name", "delimiter"), [("q.csv", ","), ("q.csv", ";"), ("Q.TSV", "\t")])
+def test_questions_in_a_table(encoding: str, name: str, delimiter: str) -> None:
+    head, *rows = TABLE.split("\n")
+    text = "\r\n".join([head.replace(",", delimiter), *rows])
+    if delimiter != ",":
+        text = text.replace("q1,", f"q1{delimiter}").replace(",\r\n,,", "\r\n")
+        text = text.replace("q2,去年有多少新员工入职?,", f"q2{delimiter}去年有多少新员工入职?{delimiter}")
+    found = list(questions(io.BytesIO(text.encode(encoding)), name))
+    assert found == [
+        {"id": "q1", "question": "How many, in all?"},
+        {"id": "q2", "question": "去年有多少新员工入职?", "evidence": "hint"},
+    ]
+
+
+def test_a_table_that_has_no_questions_says_what_it_lacks() -> None:
+    (error,) = questions(io.BytesIO(b"a,b\n1,2\n"), "q.csv")
+    assert isinstance(error, LineError)
+    assert (error.place, error.what) == ("q.csv:1", "no column is called question")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "gb18030"])
+def test_questions_in_a_text(encoding: str) -> None:
+    text = "How many, in all?\n\n  去年有多少新员工入职?  \r\n{not json}\n"
+    found = list(questions(io.BytesIO(text.encode(encoding)), "q.txt"))
+    assert [(q["id"], q["question"]) for q in found if isinstance(q, dict)] == [
+        (0, "How many, in all?"),
+        (1, "去年有多少新员工入职?"),
+        (2, "{not json}"),
+    ]
+
+
 def test_an_id_stands_once_in_a_question_file() -> None:
     lines = [{"id": 1, "question": "a"}, {"id": "1", "question": "b"}, {"id": 2, "question": "c"}]
     stream = io.BytesIO("\n".join(map(json.dumps, lines)).encode())

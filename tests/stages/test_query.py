@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -139,6 +141,54 @@ def test_a_terminal_is_shown_the_first_rows_and_short_cells(place, args, rows, l
     assert ("--rows shows more" in said) == (rows < 3000)
 
 
+def wide(count):
+    return "SELECT " + ", ".join(
+        f"'some words of {n} for a cell' AS column_{n:02}" for n in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "width", "whole"), [(3, 80, True), (40, 80, False), (40, 900, True)]
+)
+def test_a_terminal_elides_columns_rather_than_words(place, columns, width, whole):
+    command = [sys.executable, "-m", "stages", "query", "s.jsonl", wide(columns)]
+    env = environment({"WINNOW_CACHE": str(place / "cache"), "COLUMNS": str(width)})
+    text, said = on_terminal(command, place, env)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert max(map(len, text.splitlines())) <= width
+    heading = text.splitlines()[0].split()
+    names = [name for name in heading if name != "…"]
+    assert names == [f"column_{n:02}" for n in range(len(names))]
+    assert (len(names) == columns, "…" in heading) == (whole, not whole)
+    assert (f"the first {len(names)} of 40 columns" in said) == (not whole)
+    assert {"words", "cell"} <= set(text.split())
+
+
+def test_vertical_shows_every_cell_of_a_row(place):
+    done = winnow(place, "query", "s.jsonl", ANSWERED, "--format", "vertical")
+    assert done.stdout.decode().splitlines() == [
+        "-[ row 1 ]-",
+        "a: 1",
+        "b: 2.50",
+        "c: NULL",
+        "d: x|y",
+        "e: true",
+        "f: 2020-01-02",
+    ]
+    named = winnow(place, "query", "s.jsonl", "SELECT 1 AS 部门, 2 AS b", "--format", "vertical")
+    assert named.stdout.decode() == "-[ row 1 ]-\n部门: 1\n   b: 2\n"
+
+
+def test_the_clock_may_be_now(place):
+    asked = ("query", "-q", "s.jsonl", "SELECT current_date AS d", "--clock")
+    today = datetime.now(UTC).date()
+    said = winnow(place, *asked, "now").stdout.decode().split()[1]
+    assert date.fromisoformat(said) - today in (timedelta(0), timedelta(1))
+    wrong = winnow(place, *asked, "soon")
+    assert wrong.returncode == 2
+    assert b"neither now nor a time like" in wrong.stderr
+
+
 def test_an_answer_that_is_too_large_is_no_shorter_answer(place):
     large = "SELECT repeat('x', 20000) || range AS long FROM range(3000)"
     done = winnow(place, "query", "s.jsonl", large, "--memory", "128", "-o", "large.csv")
@@ -162,7 +212,7 @@ def test_limits_are_options(place):
         "SELECT length(repeat('x', 1000000000))", "--memory", "64"
     )
     assert (
-        "no time like" in winnow(place, "query", "s.jsonl", COUNT, "--clock", "x").stderr.decode()
+        "nor a time like" in winnow(place, "query", "s.jsonl", COUNT, "--clock", "x").stderr.decode()
     )
     assert "--materialise" in says("SELECT * FROM employees", "--materialise", "5")
     done = winnow(

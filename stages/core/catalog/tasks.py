@@ -7,6 +7,8 @@ its ``input/``; the task's id is the one in ``task.json``, else the given folder
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ import orjson
 
 from stages.core.catalog import video
 from stages.core.catalog.discover import inside
-from stages.core.catalog.documents import read_text
+from stages.core.catalog.documents import decode, read_text
 from stages.core.errors import DataError, LineError, os_words
 from stages.core.jsontypes import JsonObject, JsonValue
 from stages.core.lines import schema
@@ -33,6 +35,8 @@ KEYS = {
 }
 """Names of a question's keys, ours first, then those of BIRD, Spider and Spider 2."""
 COPIED = ("question", "difficulty", "evidence")
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+TEXTS = (".txt", ".text")
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,11 @@ def questions(stream: IO[bytes], name: str) -> Iterator[JsonObject | LineError]:
     """Each question of a file, or the error that stands in its place.
 
     The file is JSON lines, or one array of questions (schemas/question.schema.json), also in
-    an object of its own; the keys may be those of BIRD and Spider. An id stands once: of two
-    questions under one id, only one could be told from the other later. A question without
-    an id has its number in the file, from 0, as Spider counts them.
+    an object of its own; the keys may be those of BIRD and Spider. By the ending of its name it
+    may be a table too (``.csv``, ``.tsv``), whose heading has the same keys in any case, or a
+    text (``.txt``) with a question on each line. An id stands once: of two questions under one
+    id, only one could be told from the other later. A question without an id has its number in
+    the file, from 0, as Spider counts them.
     """
     seen: dict[str, str] = {}
     for number, (found, place) in enumerate(_values(stream, name)):
@@ -156,6 +162,15 @@ def questions(stream: IO[bytes], name: str) -> Iterator[JsonObject | LineError]:
 
 def _values(stream: IO[bytes], name: str) -> Iterator[tuple[object, str]]:
     """The values of a file, one a line or all in one array, each with its place."""
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in DELIMITERS:
+        yield from _rows(stream, name, DELIMITERS[suffix])
+        return
+    if suffix in TEXTS:
+        for number, line in enumerate(decode(stream.read()).splitlines(), 1):
+            if line.strip():
+                yield {"question": line.strip()}, f"{name}:{number}"
+        return
     lines = split(stream, name)
     for raw, place, _cut in lines:
         try:
@@ -165,6 +180,29 @@ def _values(stream: IO[bytes], name: str) -> Iterator[tuple[object, str]]:
             yield from _over_lines(raw, lines, name) if whole else [(_no_json(error, place), place)]
         else:
             yield from _elements(value, place, name)
+
+
+def _rows(stream: IO[bytes], name: str, delimiter: str) -> Iterator[tuple[object, str]]:
+    """The rows of a table as objects under the keys of its heading; an empty cell is no value."""
+    text = decode(stream.read())
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, delimiter))
+    heading = [cell.strip().casefold() for cell in next(rows, [])]
+    if not set(heading).intersection(KEYS["question"]):
+        what = "no column is called question"
+        hint = f"name one of them {', '.join(KEYS['question'])} in the first line"
+        yield LineError(what, place=f"{name}:1", hint=hint), f"{name}:1"
+        return
+    for row in rows:
+        if any(cell.strip() for cell in row):
+            named = zip(heading, row, strict=False)
+            yield {key: cell for key, cell in named if cell.strip()}, f"{name}:{rows.line_num}"
+
+
+def _delimiter(text: str, usual: str) -> str:
+    """What stands between cells: the semicolon of many a spreadsheet, where the heading has no
+    comma."""
+    first = text.partition("\n")[0]
+    return ";" if ";" in first and usual not in first else usual
 
 
 def _over_lines(

@@ -18,8 +18,13 @@ from stages.core.text import visible
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-FORMATS = ("table", "csv", "json", "jsonl", "markdown")
+FORMATS = ("table", "vertical", "csv", "json", "jsonl", "markdown")
 PLAIN_WIDTH = 100_000
+BETWEEN = 3
+"""Characters between two columns of a table."""
+LONGEST_WORD = 40
+"""Characters of a word that a terminal's table breaks only beyond; a UUID has 36."""
+ELIDED = "…"
 _NUMBERS = (int, float, Decimal)
 _LARGEST = 2**63
 
@@ -37,7 +42,7 @@ def render(answers: Sequence[Answer], form: str, *, terminal: bool = False) -> b
         arrays = [list(_objects(answer)) for answer in answers]
         whole = arrays[0] if len(arrays) == 1 else arrays
         return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    makers = {"csv": _csv, "jsonl": _json_lines, "markdown": _markdown}
+    makers = {"csv": _csv, "jsonl": _json_lines, "markdown": _markdown, "vertical": _vertical}
     if form == "table":
         return b"\n".join(_table(answer, terminal) for answer in answers)
     apart = b"" if form == "jsonl" else b"\n"
@@ -105,6 +110,19 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
+def _vertical(answer: Answer) -> bytes:
+    """A line for each cell below the number of its row, for rows that no terminal is as wide as."""
+    names = [visible(name) for name in answer.columns]
+    width = max(map(_cells, names), default=0)
+    lines = []
+    for number, row in enumerate(answer.rows, 1):
+        lines.append(f"-[ row {number} ]-")
+        for name, cell in zip(names, row, strict=True):
+            shown = "NULL" if cell is None else visible(plain(cell))
+            lines.append(f"{' ' * (width - _cells(name))}{name}: {shown}")
+    return "".join(line + "\n" for line in lines).encode()
+
+
 def _table(answer: Answer, terminal: bool) -> bytes:
     from rich.console import Console
 
@@ -112,25 +130,97 @@ def _table(answer: Answer, terminal: bool) -> bytes:
     width = None if terminal else PLAIN_WIDTH
     colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     console = Console(file=out, width=width, force_terminal=colour, highlight=False, markup=False)
-    console.print(_grid(answer))
+    console.print(_grid(answer, console.width if terminal else None))
     return out.getvalue().encode()
 
 
-def _grid(answer: Answer) -> RichTable:
+def _grid(answer: Answer, width: int | None) -> RichTable:
+    """The table, within ``width`` characters where there is one."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for number, name in enumerate(answer.columns):
+    widths = [None] * len(answer.columns) if width is None else _column_widths(answer, width)
+    for number, (name, own) in enumerate(zip(answer.columns, widths, strict=False)):
         cells = [row[number] for row in answer.rows if row[number] is not None]
         right = bool(cells) and all(isinstance(cell, _NUMBERS) for cell in cells)
-        grid.add_column(Text(visible(name)), justify="right" if right else "left", overflow="fold")
-    for row in answer.rows:
-        grid.add_row(
-            *(Text("NULL", "dim") if cell is None else Text(visible(plain(cell))) for cell in row)
+        grid.add_column(
+            Text(visible(name)), justify="right" if right else "left", overflow="fold", width=own
         )
+    elided = len(widths) < len(answer.columns)
+    if elided:
+        grid.add_column(ELIDED)
+    for row in answer.rows:
+        shown = [
+            Text("NULL", "dim") if cell is None else Text(visible(plain(cell)))
+            for cell in row[: len(widths)]
+        ]
+        grid.add_row(*shown, *([Text(ELIDED)] if elided else []))
     return grid
+
+
+def columns_on_terminal(answer: Answer) -> int:
+    """How many columns of a table the terminal is wide enough for; the others are elided."""
+    from rich.console import Console
+
+    return len(_column_widths(answer, Console().width))
+
+
+def _column_widths(answer: Answer, width: int) -> list[int]:
+    """Widths of the first columns, as many as fit with words whole.
+
+    A column needs its longest word, at most `LONGEST_WORD`; what is left goes to texts that
+    would else be wrapped, the narrowest first. One column at least is shown.
+    """
+    least, natural = _needed(answer, width)
+    count = _fitting(least, width)
+    if count < len(least):
+        width -= BETWEEN + len(ELIDED)
+    room = width - BETWEEN * (count - 1)
+    widths = [min(need, room) for need in least[:count]]
+    spare = room - sum(widths)
+    for number in sorted(range(count), key=lambda number: natural[number] - widths[number]):
+        more = min(natural[number] - widths[number], spare)
+        widths[number] += max(0, more)
+        spare -= max(0, more)
+    return widths
+
+
+def _needed(answer: Answer, width: int) -> tuple[list[int], list[int]]:
+    """For each column the width of its longest word, and of its longest text, in characters."""
+    least, natural = [], []
+    for number, name in enumerate(answer.columns):
+        cells = (row[number] for row in answer.rows)
+        texts = [
+            visible(name),
+            *("NULL" if cell is None else visible(plain(cell)) for cell in cells),
+        ]
+        words = max((_cells(word) for text in texts for word in text.split()), default=1)
+        least.append(max(1, min(words, LONGEST_WORD)))
+        natural.append(min(max(map(_cells, texts)), width))
+    return least, natural
+
+
+def _fitting(least: Sequence[int], width: int) -> int:
+    """How many columns fit, with one for what is elided where not all do."""
+    whole = sum(least) + BETWEEN * (len(least) - 1)
+    if whole <= width:
+        return len(least)
+    count, used = 0, len(ELIDED)
+    for need in least:
+        used += need + BETWEEN
+        if used > width:
+            break
+        count += 1
+    return max(1, count)
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes; a Chinese character takes two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _encoded(text: str) -> bytes:
