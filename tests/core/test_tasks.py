@@ -230,7 +230,9 @@ def test_questions_in_a_table(encoding: str, name: str, delimiter: str) -> None:
     text = "\r\n".join([head.replace(",", delimiter), *rows])
     if delimiter != ",":
         text = text.replace("q1,", f"q1{delimiter}").replace(",\r\n,,", "\r\n")
-        text = text.replace("q2,去年有多少新员工入职?,", f"q2{delimiter}去年有多少新员工入职?{delimiter}")
+        text = text.replace(
+            "q2,去年有多少新员工入职?,", f"q2{delimiter}去年有多少新员工入职?{delimiter}"
+        )
     found = list(questions(io.BytesIO(text.encode(encoding)), name))
     assert found == [
         {"id": "q1", "question": "How many, in all?"},

@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.seed_tables import CATALOG, seed_table
 from tests.helpers.tools import Done, run
 
+
 def lines(*tasks: dict[str, object]) -> bytes:
     tables = [
         seed_table("orders", aliases=["df_o", "shared"]),

@@ -212,7 +212,8 @@ def test_limits_are_options(place):
         "SELECT length(repeat('x', 1000000000))", "--memory", "64"
     )
     assert (
-        "nor a time like" in winnow(place, "query", "s.jsonl", COUNT, "--clock", "x").stderr.decode()
+        "nor a time like"
+        in winnow(place, "query", "s.jsonl", COUNT, "--clock", "x").stderr.decode()
     )
     assert "--materialise" in says("SELECT * FROM employees", "--materialise", "5")
     done = winnow(
