@@ -62,9 +62,9 @@ def _helps() -> Iterator[tuple[list[str], str]]:
     while left:
         words, command = left.pop(0)
         path = " ".join(words)
-        context = click.Context(command, info_name=path, max_content_width=WIDTH)
-        context.terminal_width = WIDTH
-        context.help_option_names = ["-h", "--help"]
+        context = click.Context(
+            command, info_name=path, terminal_width=WIDTH, help_option_names=["-h", "--help"]
+        )
         yield words, command.get_help(context)
         if isinstance(command, click.Group):
             inner = [
