@@ -33,6 +33,7 @@ REGISTRY = (
     "collapse",
     "describe",
     "prompt",
+    "ask",
     "query",
     "scaffold",
     "show",

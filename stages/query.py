@@ -31,7 +31,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,8 +41,11 @@ from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
 from stages.core.params import FiniteFloatRange, Options
 from stages.core.runtime.command import privileged_option
-from stages.core.sandbox.formats import FORMATS, columns_on_terminal, render
+from stages.core.sandbox.formats import FORMATS, columns_on_terminal, records, render
 from stages.core.sandbox.limits import ALL, Answer, Limits
+
+if TYPE_CHECKING:
+    from stages.core.sandbox.source import Opened
 
 MEMORY_OF_TEXT = 4
 """Bytes of memory that one byte of an answer's text takes, held as rows."""
@@ -226,17 +229,33 @@ def _from_stdin(asked_for: bool) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def _answers(place: str, sql: str, options: Options, limits: Limits) -> list[Answer]:
+def rows_of(source: str | Opened, sql: str, options: Options) -> list[dict[str, object]]:
+    """The rows of a statement as dicts by column; all of them unless ``rows`` says otherwise.
+
+    Raises:
+        SqlError: The statement is refused, fails, or is cut by a limit.
+    """
+    limits = _limits(options, terminal=False)
+    answers = _answers(source, sql, options, limits)
+    _whole(answers, limits)
+    return [row for answer in answers for row in records(answer)]
+
+
+def _answers(source: str | Opened, sql: str, options: Options, limits: Limits) -> list[Answer]:
     from stages.core.lines.files import Targets
     from stages.core.sandbox.database import Database
     from stages.core.sandbox.source import open_source
 
-    catalog, tables = open_source(
-        place,
-        name=options["catalog"],
-        hide=options["hide"],
-        show_secrets=options["show_values"],
-        targets=Targets.of(options["path"]),
+    catalog, tables = (
+        source
+        if not isinstance(source, str)
+        else open_source(
+            source,
+            name=options["catalog"],
+            hide=options["hide"],
+            show_secrets=options["show_values"],
+            targets=Targets.of(options["path"]),
+        )
     )
     with Database(
         catalog, tables, limits=limits, root=options["root"], progress=_loading()

@@ -16,7 +16,7 @@ import codecs
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -147,12 +147,25 @@ def scan(**values: Any) -> None:  # Any: see `Options`
     if values["schema"]:
         click.echo(orjson.dumps(_schema(), option=orjson.OPT_INDENT_2))
         return
-    request = _request(values)
-    with ExitStack() as stack, output(values["output"]) as out:
-        _write(_items(request, values, stack), out)
+    with output(values["output"]) as out:
+        write_lines(values, out)
     diagnostics.finish()
     if diagnostics.exit_code():
         raise SystemExit(diagnostics.exit_code())
+
+
+def write_lines(values: Options, out: Output, asked: tuple[IO[bytes], str] | None = None) -> None:
+    """Write the lines of everything named.
+
+    Args:
+        values: The options by their names, with ``paths``.
+        out: Where to.
+        asked: A stream of questions and its name, where ``--questions`` names none.
+    """
+    request = _request(values)
+    with ExitStack() as stack:
+        questions = asked or _questions(values, stack)
+        _write(_items(request, values, questions), out)
 
 
 def _schema() -> dict[str, object]:
@@ -218,19 +231,26 @@ def _reads_lines(values: Options) -> bool:
     return STDIN in values["paths"] or not (values["paths"] or values["catalog"])
 
 
-def _items(request: ScanRequest, values: Options, stack: ExitStack) -> Iterator[Item]:
+def _questions(values: Options, stack: ExitStack) -> tuple[IO[bytes], str] | None:
+    """The file of questions, where one is named."""
+    from stages.core.catalog import tasks
+
+    name = values["questions"]
+    if not name:
+        return None
+    if name == STDIN:
+        return next(iter(inputs([STDIN])))
+    return stack.enter_context(tasks.open_questions(name)), name
+
+
+def _items(
+    request: ScanRequest, values: Options, questions: tuple[IO[bytes], str] | None
+) -> Iterator[Item]:
     from stages.core.catalog import stream as catalog_stream
     from stages.core.catalog import tasks
 
-    if values["questions"]:
-        if values["questions"] == STDIN:
-            stream, name = next(iter(inputs([STDIN])))
-        else:
-            stream, name = (
-                stack.enter_context(tasks.open_questions(values["questions"])),
-                values["questions"],
-            )
-        yield from catalog_stream.many_tasks(request, tasks.questions(stream, name))
+    if questions:
+        yield from catalog_stream.many_tasks(request, tasks.questions(*questions))
         return
     yield from catalog_stream.own_tasks(request)
     if _reads_lines(values):

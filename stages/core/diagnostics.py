@@ -12,6 +12,9 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from stages.core import signals
@@ -40,9 +43,29 @@ class State:
     progress_at: float = 0.0
     progress_width: int = 0
     told_at: float = field(default_factory=time.monotonic)
+    collected: list[str] | None = None
+    errors: list[WinnowError | str] = field(default_factory=list)
 
 
 _state = State()
+_own: ContextVar[State | None] = ContextVar("own", default=None)
+"""The state of what is called from Python, each call its own."""
+
+
+def _current() -> State:
+    return _own.get() or _state
+
+
+@contextmanager
+def collecting(command: str) -> Iterator[State]:
+    """Collect what is said within, in place of stderr: ``collected`` holds every message and
+    ``errors`` every error. What was said outside is untouched."""
+    state = State(command=command, collected=[])
+    token = _own.set(state)
+    try:
+        yield state
+    finally:
+        _own.reset(token)
 
 
 def begin(command: str, *, quiet: bool = False, verbose: bool = False) -> None:
@@ -53,24 +76,24 @@ def begin(command: str, *, quiet: bool = False, verbose: bool = False) -> None:
 
 def exit_code() -> int:
     """The status the command ends with, judging by the errors reported so far."""
-    return _state.exit_code
+    return _current().exit_code
 
 
 def note(message: str) -> None:
     """What a run left or did; silent under ``--quiet``."""
-    if not _state.quiet:
+    if not _current().quiet:
         _write(message)
 
 
 def detail(message: str) -> None:
     """What only ``--verbose`` shows."""
-    if _state.verbose:
+    if _current().verbose:
         _write(message)
 
 
 def warn(problem: WinnowError | str) -> None:
     """Something was left out or looks wrong, and the run is still all well."""
-    if not _state.quiet:
+    if not _current().quiet:
         _limited(problem, "warning: ")
 
 
@@ -82,13 +105,14 @@ def error(problem: WinnowError | str, *, shown: int = SAME_KIND_SHOWN) -> None:
         shown: How many of the same kind are shown one by one; `finish` counts the rest.
     """
     code = problem.exit_code if isinstance(problem, WinnowError) else 1
-    _state.exit_code = max(_state.exit_code, code)
+    _current().errors.append(problem)
+    _current().exit_code = max(_current().exit_code, code)
     _limited(problem, "", shown)
 
 
 def traceback(problem: BaseException) -> None:
     """Where an unexpected error came from, under ``--verbose``."""
-    if _state.verbose:
+    if _current().verbose:
         import traceback as python
 
         for part in python.format_exception(problem):
@@ -104,7 +128,7 @@ def fatal(problem: BaseException) -> int:
     if isinstance(problem, OSError):
         problem = WinnowError(os_message(problem), place=str(problem.filename or ""))
     _write(str(problem))
-    return max(_state.exit_code, getattr(problem, "exit_code", 1))
+    return max(_current().exit_code, getattr(problem, "exit_code", 1))
 
 
 def usage(text: str) -> int:
@@ -133,53 +157,60 @@ def finish() -> None:
     The first of a kind is told when it happens and the count is known at the end, so these
     are two lines; the second says as much as is needed to know which kind it is.
     """
-    for kind, times in _state.hidden.items():
+    for kind, times in _current().hidden.items():
         _write(f"{times} more like: {visible(kind, KIND_SHOWN)} (--verbose shows all)")
 
 
 def shows_progress() -> bool:
     """Whether a counter is seen at all: stderr is a terminal, wherever stdout goes."""
-    return not _state.quiet and _is_terminal()
+    state = _current()
+    return not state.quiet and state.collected is None and _is_terminal()
 
 
 def progress(done: int, total: int | None, what: str) -> None:
     """A counter on a terminal, at most ten times a second; elsewhere a line every half minute,
     so that a log tells a command that works from one that hangs."""
     now = time.monotonic()
-    if now - _state.progress_at < PROGRESS_EVERY:
+    if now - _current().progress_at < PROGRESS_EVERY:
         return
-    _state.progress_at = now
+    _current().progress_at = now
     counted = f"{done}{f'/{total}' if total else ''} {what}"
+    if _current().collected is not None:
+        return
     if not shows_progress():
-        if now - _state.told_at >= TOLD_EVERY:
-            _state.told_at = now
+        if now - _current().told_at >= TOLD_EVERY:
+            _current().told_at = now
             note(counted)
         return
-    text = f"{_state.command}: {counted}"
-    _raw("\r" + text.ljust(_state.progress_width))
-    _state.progress_width = len(text)
+    text = f"{_current().command}: {counted}"
+    _raw("\r" + text.ljust(_current().progress_width))
+    _current().progress_width = len(text)
 
 
 def _limited(problem: WinnowError | str, prefix: str, shown: int = SAME_KIND_SHOWN) -> None:
     """Show the first few of a kind; `finish` counts the rest."""
     kind = problem.what if isinstance(problem, WinnowError) else problem
-    _state.kinds[prefix + kind] += 1
-    if _state.verbose or _state.kinds[prefix + kind] <= shown:
+    _current().kinds[prefix + kind] += 1
+    if _current().verbose or _current().kinds[prefix + kind] <= shown:
         _write(prefix + str(problem))
     else:
-        _state.hidden[prefix + kind] += 1
+        _current().hidden[prefix + kind] += 1
 
 
 def _write(message: str) -> None:
+    state = _current()
+    if state.collected is not None:
+        state.collected.append(visible(redact(message), LONGEST_LINE))
+        return
     clear_progress()
-    _raw(f"{_state.command}: {visible(redact(message), LONGEST_LINE)}\n")
+    _raw(f"{state.command}: {visible(redact(message), LONGEST_LINE)}\n")
 
 
 def clear_progress() -> None:
     """Take the counter off the terminal, before anything else goes there."""
-    if _state.progress_width:
-        _raw("\r" + " " * _state.progress_width + "\r")
-        _state.progress_width = 0
+    if _current().progress_width:
+        _raw("\r" + " " * _current().progress_width + "\r")
+        _current().progress_width = 0
 
 
 def _raw(text: str) -> None:

@@ -9,6 +9,7 @@ into one line on stderr and an exit status; nothing else prints errors.
     ├── DataError             1  mend or leave out a file or a line
     │   ├── LineError         1  a line breaks its schema
     │   └── SourceError       1  a data source cannot be read
+    ├── PartialResult         1  some tasks failed; the lines of all are at hand
     ├── SectionError          1  run another command first
     │   ├── MissingSection    1
     │   └── StaleSection      1
@@ -70,6 +71,22 @@ class LineError(DataError):
 
 class SourceError(DataError):
     """A data source cannot be read."""
+
+
+class PartialResult(WinnowError):
+    """Something failed that was called from Python, and the rest did not.
+
+    Attributes:
+        lines: All lines as the command would have written them.
+        errors: What failed, each in a sentence.
+    """
+
+    def __init__(self, errors: list[str], lines: list[dict[str, object]]) -> None:
+        more = len(errors) - 1
+        hint = f"and {more} more; `errors` has all, `lines` what was made" if more else ""
+        super().__init__(errors[0], hint=hint or "`lines` has what was made")
+        self.errors = errors
+        self.lines = lines
 
 
 class SectionError(WinnowError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -21,20 +20,15 @@ from stages.core.lines.lines import Line, TaskInput, dump
 from stages.core.lines.sections import Check, with_section
 from stages.core.params import Options
 from stages.core.run.config import RunConfig, StageChoice
-from stages.core.runtime.command import command
+from stages.core.runtime.command import stage_named
+from stages.core.runtime.keywords import StageKeywords, as_written
 from stages.core.runtime.runner import RunPlan, call, complete, unusable
 from stages.core.runtime.stage import Stage
-from stages.core.yamltext import near
 
 if TYPE_CHECKING:
     from stages.core.model.base import BaseClient
     from stages.core.model.options import ModelOptions
 
-OF_THE_COMMAND = {
-    "files", "output", "tasks", "retry_failed", "stale", "last_wins", "schema", "text", "quiet",
-    "verbose", "dry_run", "dump_prompt", "log",
-}  # fmt: skip
-"""Options about lines, streams and messages, which a run has no use for."""
 SOLVER_KEYS = ("memory_mode", "mysql_probe_budget", "max_steps")
 """Keys of the configuration that are options of the stage that has one of that name."""
 
@@ -57,12 +51,6 @@ class ChainStage:
     def asks(self) -> bool:
         """Whether a model is asked."""
         return self.stage.asks and self.common["model"] != "builtin"
-
-
-def stage_named(name: str) -> Stage:
-    """The stage of a command, found by its name as the command line finds it."""
-    stage: Stage = import_module(f"stages.{name}").STAGE
-    return stage
 
 
 def chain_of(config: RunConfig) -> list[ChainStage]:
@@ -88,70 +76,32 @@ def chain_of(config: RunConfig) -> list[ChainStage]:
 
 def _with_options(stage: Stage, choice: StageChoice, config: RunConfig) -> ChainStage:
     """The stage with its options as click reads them, so that a file means what a flag does."""
-    shell = command(stage, "")
-    known = {
-        str(option.name): option
-        for option in shell.params
-        if isinstance(option, click.Option) and option.name not in OF_THE_COMMAND
-    }
-    if stage.report:
-        known.pop(str(stage.report.option.name), None)
-    given = {**_of_model(config, known), **_of_solver(config, known)}
-    argv = [word for name, value in given.items() for word in _words(known[name], value)]
+    keywords = StageKeywords(stage)
+    given = {**_of_model(config, keywords.known), **_of_solver(config, keywords.known)}
+    words = [word for name, value in given.items() for word in keywords.words(name, value)]
     for key, value in choice.options.items():
-        name = _named(key, known)
-        if name is None:
-            hint = near(key, sorted(known))
-            raise DataError(
-                f"{choice.name} has no option {key!r}", place=_place(choice, key), hint=hint
-            )
-        argv += _words(known[name], value)
+        try:
+            words += keywords.words(key, value)
+        except DataError as error:
+            error.place = _place(choice, key)
+            raise
     try:
-        values = shell.make_context(stage.name, argv).params
+        return ChainStage(stage, *keywords.values(words))
     except click.UsageError as error:
         text = error.format_message().rstrip(".").replace("\n", " ")
-        where = _blamed(choice, error, known)
+        where = _blamed(choice, error, keywords)
         raise DataError(f"{choice.name}: {text}", place=where) from None
-    own = {str(option.name): values.pop(str(option.name)) for option in stage.options}
-    return ChainStage(stage, own, values)
-
-
-def _named(key: str, known: Mapping[str, click.Option]) -> str | None:
-    """The option that a key means: by its flag, with ``_`` or ``-``."""
-    flag = f"--{key.replace('_', '-')}"
-    found = (name for name, option in known.items() if flag in option.opts)
-    return next(found, key if key in known else None)
-
-
-def _words(option: click.Option, value: object) -> list[str]:
-    """A value as it stands on a command line."""
-    flag = max(option.opts, key=len)
-    if option.is_flag and isinstance(value, bool):
-        off = option.secondary_opts[:1]
-        return [flag] if value else off
-    if value is None:
-        return []
-    if isinstance(value, list):
-        parts = [_text(part) for part in value]
-        return [word for part in parts for word in (flag, part)] if option.multiple else [
-            flag, ",".join(parts)
-        ]  # fmt: skip
-    return [flag, _text(value)]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _place(choice: StageChoice, key: str) -> str:
     return choice.places.get(key, choice.place)
 
 
-def _blamed(choice: StageChoice, error: click.UsageError, known: Mapping[str, click.Option]) -> str:
+def _blamed(choice: StageChoice, error: click.UsageError, keywords: StageKeywords) -> str:
     """The place of the option that click complains of."""
     param = getattr(error, "param", None)
     name = param.name if param is not None else None
-    key = next((key for key in choice.options if _named(key, known) == name), "")
+    key = next((key for key in choice.options if keywords.named(key) == name), "")
     return _place(choice, key)
 
 
@@ -159,7 +109,7 @@ def _of_model(config: RunConfig, known: Mapping[str, click.Option]) -> dict[str,
     """The values of ``model`` in the configuration, by the options that they are."""
     found = dict(config.model)
     options = cast("Mapping[str, object]", found.pop("options", {}))
-    found["option"] = [f"{key}={_text(value)}" for key, value in options.items()]
+    found["option"] = [f"{key}={as_written(value)}" for key, value in options.items()]
     found["model"] = found.pop("id", None)
     cache = found.pop("cache", None)
     if cache is False:

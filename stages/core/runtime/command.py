@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import cast
 
 import click
@@ -68,6 +69,12 @@ def privileged_option() -> click.Option:
         is_flag=True,
         help="Query a server as a role that can do more than read, and say what it can do.",
     )
+
+
+def stage_named(name: str) -> Stage:
+    """The stage of a command, found by its name as the command line finds it."""
+    stage: Stage = import_module(f"stages.{name}").STAGE
+    return stage
 
 
 def command(stage: Stage, doc: str) -> click.Command:

@@ -72,9 +72,15 @@ def _json_lines(answer: Answer) -> bytes:
 
 
 def _objects(answer: Answer) -> Iterator[dict[str, object]]:
+    for row in records(answer):
+        yield {name: _json(cell) for name, cell in row.items()}
+
+
+def records(answer: Answer) -> Iterator[dict[str, object]]:
+    """The rows by column, as Python has them; a repeated name of a column gets a number."""
     names = list(_distinct(answer.columns))
     for row in answer.rows:
-        yield {name: _json(cell) for name, cell in zip(names, row, strict=True)}
+        yield dict(zip(names, row, strict=True))
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:
