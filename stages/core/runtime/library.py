@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 LineRecord: TypeAlias = dict[str, object]
 """A catalog, a table or a task, as JSON has it."""
 
+Keywords: TypeAlias = Mapping[str, object]
+"""Options by keyword."""
+
 LOGGER = "winnow"
 OF_STREAMS = frozenset({"output", "path", "schema", "quiet", "verbose", "log"})
 OF_ASK = OF_STREAMS | {"out"}
@@ -42,13 +45,13 @@ OF_QUERY = OF_STREAMS | {"form", "statement"}
 Result = TypeVar("Result")
 
 
-def apply(name: str, lines: Iterable[Mapping[str, object]], given: Options) -> list[LineRecord]:
+def apply(name: str, lines: Iterable[Mapping[str, object]], given: Keywords) -> list[LineRecord]:
     """Pass lines through a stage.
 
     Args:
         name: The stage.
         lines: Catalogs, tables and tasks in the order of a pipe.
-        given: Options by keyword.
+        given: Keywords by keyword.
 
     Raises:
         UsageError: An option that is none, or a value that cannot be.
@@ -59,7 +62,7 @@ def apply(name: str, lines: Iterable[Mapping[str, object]], given: Options) -> l
 
 
 async def apply_async(
-    name: str, lines: Iterable[Mapping[str, object]], given: Options
+    name: str, lines: Iterable[Mapping[str, object]], given: Keywords
 ) -> list[LineRecord]:
     """As `apply`, on the running loop; requests to a model run side by side."""
     with collected(name) as out:
@@ -109,7 +112,7 @@ def at_once(made: Coroutine[object, object, Result]) -> Result:
         return pool.submit(copy_context().run, asyncio.run, made).result()
 
 
-def _words(keywords: CommandKeywords, given: Options) -> list[str]:
+def _words(keywords: CommandKeywords, given: Keywords) -> list[str]:
     return [word for key, value in given.items() for word in keywords.words(key, value)]
 
 
@@ -183,7 +186,7 @@ async def _run(plan: RunPlan, items: list[Item], out: Output, shared: Options) -
 
 
 def scan(
-    sources: Iterable[str], asked: Iterable[Mapping[str, object]] | None, given: Options
+    sources: Iterable[str], asked: Iterable[Mapping[str, object]] | None, given: Keywords
 ) -> list[LineRecord]:
     """The lines of sources; see `scan_lines`.
 
@@ -199,7 +202,7 @@ def scan(
 def scan_lines(
     sources: Iterable[str],
     asked: Iterable[Mapping[str, object]] | None,
-    given: Options,
+    given: Keywords,
     out: Output,
 ) -> None:
     """Write the lines of folders, data files, servers or schema files.
@@ -207,7 +210,7 @@ def scan_lines(
     Args:
         sources: Paths and URLs.
         asked: Questions, each with ``question`` and where wanted ``id``, ``evidence``, ``db_id``.
-        given: Options of ``winnow scan`` by keyword.
+        given: Keywords of ``winnow scan`` by keyword.
         out: Where the lines go.
 
     Raises:
@@ -223,7 +226,7 @@ def scan_lines(
     module.write_lines(values, out, stream)
 
 
-def ask(source: str, question: str | None, by: str, given: Options) -> list[LineRecord]:
+def ask(source: str, question: str | None, by: str, given: Keywords) -> list[LineRecord]:
     """All lines from scan to prompt; see `stages.ask.lines_of`.
 
     Raises:
@@ -258,7 +261,7 @@ def messages(lines: Iterable[Mapping[str, object]], task_id: str | None) -> list
 
 
 def query(
-    source: str | Iterable[Mapping[str, object]], sql: str, given: Options
+    source: str | Iterable[Mapping[str, object]], sql: str, given: Keywords
 ) -> list[LineRecord]:
     """The rows of one statement; see `winnow.query`.
 
