@@ -250,6 +250,7 @@ ONE_IMPORTER = {
     "a part of a run that can be read, and replaced, by itself: what it was made of, how far it is,\n    who works": """
         run.child  run.driver  run.progress  run.provenance""",
     "a format of traces, beside the others": "trace.atif",
+    "what the package `winnow` is made of": "runtime.library",
 }
 """Why a module that only one other imports stands by itself; `core` is left out of their names."""
 
