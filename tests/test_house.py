@@ -224,10 +224,10 @@ def test_imports_between_modules_run_in_no_circle():
 ONE_IMPORTER = {
     "late: the one that imports it starts without what it needs": """
         catalog.lineage  catalog.sources.csv.loader  catalog.sources.json.loader
-        catalog.sources.sqlite.loader  evaluate.report
+        catalog.sources.sqlite.loader
         judge.pipeline  judge.section  linking.explore.builtin  linking.explore.conversation
         linking.refine.builtin  linking.refine.refiner  model.cache_listing
-        run.schema_mode  runtime.async_runner  runtime.outputs""",
+        run.schema_mode  runtime.outputs""",
     "one file for each of its kind: a format, a source, a server, a reader, a view of show": """
         documents.markdown
         catalog.servers.mysql
