@@ -286,6 +286,10 @@ def imported_first(module: str) -> set[str]:
 SECTIONS = ("link", "plan", "prune", "summarize", "explore", "refine", "vote", "collapse")
 """Sections by stage; ``describe`` and ``prompt`` are words of SQL and of ``meta`` as well."""
 NAMED_BESIDE = {
+    "stages/ask.py": (
+        "plan prune summarize explore refine vote link collapse describe prompt",
+        "the chain in one call",
+    ),
     "stages/evaluate.py": ("link prune refine vote collapse", "it measures what they kept"),
     "stages/core/context/view.py": (
         "link prune refine vote collapse",
