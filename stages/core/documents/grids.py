@@ -109,10 +109,11 @@ def _repeated(last: CellGrid, grid: CellGrid) -> int:
 
 def _kinds(rows: Sequence[Sequence[str]]) -> list[bool]:
     """For each column whether it holds a number or a day in the first of the rows."""
-    return [_is_value(text) for text in rows[0]]
+    return [is_value(text) for text in rows[0]]
 
 
-def _is_value(text: str) -> bool:
+def is_value(text: str) -> bool:
+    """Whether a cell holds a number, an amount or a day rather than words."""
     return bool(text) and (text[-1:].isdigit() or bool(_NUMBER.fullmatch(text)))
 
 
@@ -167,7 +168,7 @@ def _starts_with_data(cells: Sequence[Sequence[str]]) -> bool:
         return True
     first, second = _kinds(cells[:1]), _kinds(cells[1:2])
     both = sum(a and b for a, b in zip(first, second, strict=True))
-    return both > 0 and not all(_is_period(text) for text in cells[0] if _is_value(text))
+    return both > 0 and not all(_is_period(text) for text in cells[0] if is_value(text))
 
 
 def _needs_more(cells: Sequence[Sequence[str]], count: int) -> bool:
@@ -176,7 +177,7 @@ def _needs_more(cells: Sequence[Sequence[str]], count: int) -> bool:
     above, row = cells[count - 1], cells[count]
     spans = [at for at in range(1, len(above)) if above[at] and above[at] == above[at - 1]]
     spans += [at for at, text in enumerate(above) if not text]
-    if not spans or any(_is_value(text) and not _is_period(text) for text in row):
+    if not spans or any(is_value(text) and not _is_period(text) for text in row):
         return False
     names = [(a, b) for a, b in zip(above, row, strict=True)]
     return len(set(names)) > len(set(above)) and len(set(names)) == len(names)
@@ -191,7 +192,7 @@ def _totals(body: Sequence[Sequence[str]]) -> set[int]:
     found = set()
     for at, row in enumerate(body):
         label = next((text for text in row if text), "")
-        if at and _TOTAL.fullmatch(label) and any(map(_is_value, row)):
+        if at and _TOTAL.fullmatch(label) and any(map(is_value, row)):
             found.add(at)
     return found if len(found) * 2 <= len(body) else set()
 

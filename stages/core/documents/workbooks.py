@@ -1,0 +1,167 @@
+"""Sheets of workbooks as grids: merged ranges repeated, parted where rows are blank."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from stages.core.documents.content import CellGrid, Reading, ReadLimits
+from stages.core.documents.grids import is_value
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+    Value = int | float | str | bool | datetime.time | datetime.date | datetime.timedelta
+
+_EMPTY_FORMULA = re.compile(rb"<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+
+
+@dataclass(frozen=True)
+class SheetBlock:
+    """Cells of a sheet between blank rows.
+
+    Args:
+        sheet: Number of the sheet, from 1, hidden ones counted.
+        title: Its name, or the text that stands alone above the block.
+        cells: Rows of texts; a merged range is repeated in each of its cells.
+        rows: For each row its number in the sheet, from 1.
+    """
+
+    sheet: int
+    title: str
+    cells: list[list[str]]
+    rows: list[int]
+
+
+def read_workbook(stream: IO[bytes], limits: ReadLimits) -> Reading:
+    """Lines and grids of XLSX, XLS and ODS, with the number of its sheet for each line."""
+    reading = Reading()
+    for block in sheet_blocks(stream, limits, reading):
+        first = len(reading.lines) + 1
+        reading.lines += ["| " + " | ".join(row) + " |" for row in block.cells]
+        pages = [block.sheet] * len(block.cells)
+        reading.pages += pages
+        lines = list(range(first, first + len(block.cells)))
+        reading.grids.append(CellGrid(block.cells, lines, None, pages, block.title))
+    reading.warnings += _without_values(stream)
+    return reading
+
+
+def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Iterator[SheetBlock]:
+    """The blocks of all sheets, in order; hidden sheets too, which is told.
+
+    Args:
+        stream: The file, seekable.
+        limits: Of sheets and cells.
+        reading: Gets the warnings.
+    """
+    from python_calamine import CalamineWorkbook
+
+    left = limits.cells
+    with CalamineWorkbook.from_filelike(stream) as book:
+        if len(book.sheet_names) > limits.pages:
+            reading.truncated = True
+            reading.warnings.append(
+                f"read to {limits.pages:,} of {len(book.sheet_names):,} sheets; the rest is left out"
+            )
+        for at, meta in enumerate(book.sheets_metadata[: limits.pages]):
+            if not str(meta.typ).endswith("WorkSheet"):
+                continue
+            if not str(meta.visible).endswith(".Visible"):
+                reading.warnings.append(f"sheet {meta.name} is hidden")
+            sheet = book.get_sheet_by_index(at)
+            cells = _cells(sheet, left)
+            left -= sum(map(len, cells))
+            if len(cells) < sheet.height:
+                reading.truncated = True
+                reading.warnings.append(
+                    f"sheet {meta.name} is read to row {len(cells):,} of {sheet.height:,}"
+                )
+            yield from _blocks(at + 1, meta.name, cells, (sheet.start or (0, 0))[0] + 1)
+
+
+def _cells(sheet: CalamineSheet, most: int) -> list[list[str]]:
+    """Texts of a sheet from its first cell that is used, within a number of cells."""
+    rows = min(sheet.height, most // max(sheet.width, 1))
+    cells = []
+    for row in sheet.iter_rows():
+        if len(cells) >= rows:
+            break
+        cells.append([_text(value) for value in row])
+    top, left = sheet.start or (0, 0)
+    skipped = sheet.total_height - sheet.height if len(cells) > sheet.height else 0
+    del cells[: max(skipped, 0)]
+    for (first_row, first), (last_row, last) in sheet.merged_cell_ranges or ():
+        _repeat(cells, (first_row - top, first - left), (last_row - top, last - left))
+    return cells
+
+
+def _repeat(cells: list[list[str]], first: tuple[int, int], last: tuple[int, int]) -> None:
+    """Write the text of a range's first cell into all of it."""
+    if not 0 <= first[0] < len(cells) or not 0 <= first[1] < len(cells[first[0]]):
+        return
+    text = cells[first[0]][first[1]]
+    for row in cells[first[0] : last[0] + 1]:
+        for at in range(first[1], min(last[1] + 1, len(row))):
+            row[at] = text
+
+
+def _text(value: Value) -> str:
+    """A value as text: whole numbers without a fraction, midnight without a time."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime.datetime):
+        whole = (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)
+        return value.date().isoformat() if whole else value.isoformat(" ")
+    return " ".join(str(value).split())
+
+
+def _blocks(sheet: int, name: str, cells: Sequence[list[str]], first: int) -> Iterator[SheetBlock]:
+    """Runs of rows that are not blank; one that goes on below a blank row is not parted."""
+    runs: list[list[int]] = []
+    blank = True
+    for at, row in enumerate(cells):
+        if any(row):
+            if blank and not (runs and _goes_on(cells[runs[-1][-1]], row)):
+                runs.append([])
+            runs[-1].append(at)
+        blank = not any(row)
+    title = name
+    for run in runs:
+        alone = {text for at in run for text in cells[at] if text}
+        if len(alone) == 1 and len(run) == 1:
+            title = alone.pop()
+            continue
+        yield SheetBlock(sheet, title, [cells[at] for at in run], [first + at for at in run])
+        title = name
+
+
+def _goes_on(above: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a row fills the same columns as the one above, with values where it has some."""
+    if [bool(text) for text in above] != [bool(text) for text in row]:
+        return False
+    kinds = [is_value(text) for text in above]
+    return any(kinds) and kinds == [is_value(text) for text in row]
+
+
+def _without_values(stream: IO[bytes]) -> list[str]:
+    """A warning of formulas whose values were never saved: they read as empty."""
+    stream.seek(0)
+    if not zipfile.is_zipfile(stream):
+        return []
+    count = 0
+    with zipfile.ZipFile(stream) as archive:
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                count += len(_EMPTY_FORMULA.findall(archive.read(name)))
+    if not count:
+        return []
+    return [
+        f"{count:,} formulas have no saved value and read as empty; save the file in a spreadsheet program"
+    ]
