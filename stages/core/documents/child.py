@@ -92,9 +92,12 @@ def _read(kind: str, stream: IO[bytes], limits: ReadLimits, *, ocr: bool) -> Rea
         from stages.core.documents.slides import read_pptx
 
         return read_pptx(stream, limits)
-    from stages.core.documents.pdf import read_pdf
+    from stages.core.documents.pdf import NoLibrary, read_pdf
 
-    return read_pdf(stream.read(), limits, ocr=ocr)
+    try:
+        return read_pdf(stream.read(), limits, ocr=ocr)
+    except (NoLibrary, ValueError) as error:
+        raise Unreadable(str(error)) from None
 
 
 def _check_package(stream: IO[bytes], limits: ReadLimits) -> None:

@@ -123,7 +123,7 @@ def _table(grid: CellGrid) -> DocumentTable | None:
     header = len(_headings(grid.cells[start:], grid.header))
     first = start + header
     body, lines = grid.cells[first:], grid.lines[first:]
-    if not body or len(body[0]) < 2:
+    if len(body) < (1 if header else 2) or len(body[0]) < 2:
         return None
     columns = columns_of(grid.cells[start:first], len(body[0]))
     totals = _totals(body)

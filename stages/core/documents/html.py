@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _LEFT_OUT = {"script", "style", "head", "template", "svg", "math", "noscript", "iframe", "object"}
-_INLINE = set(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp "
-    "small span strike strong sub sup time tt u var wbr".split()
+_INLINE = frozenset(
+    re.findall(
+        r"\w+",
+        "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s "
+        "samp small span strike strong sub sup time tt u var wbr",
+    )
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEEP = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import IO
 
 from stages.core.documents.content import Reading, ReadLimits
@@ -13,5 +14,5 @@ def read_docx(stream: IO[bytes], limits: ReadLimits) -> Reading:
     import mammoth
 
     picture = mammoth.images.img_element(lambda image: {"src": ""})
-    html = mammoth.convert_to_html(stream, convert_image=picture).value
+    html = mammoth.convert_to_html(io.BytesIO(stream.read()), convert_image=picture).value
     return read_html(f"<html><body>{html}</body></html>", limits.cells)

@@ -66,7 +66,8 @@ def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Ite
         if len(book.sheet_names) > limits.pages:
             reading.truncated = True
             reading.warnings.append(
-                f"read to {limits.pages:,} of {len(book.sheet_names):,} sheets; the rest is left out"
+                f"read to {limits.pages:,} of {len(book.sheet_names):,} sheets; "
+                "the rest is left out"
             )
         for at, meta in enumerate(book.sheets_metadata[: limits.pages]):
             if not str(meta.typ).endswith("WorkSheet"):
@@ -163,5 +164,6 @@ def _without_values(stream: IO[bytes]) -> list[str]:
     if not count:
         return []
     return [
-        f"{count:,} formulas have no saved value and read as empty; save the file in a spreadsheet program"
+        f"{count:,} formulas have no saved value and read as empty; "
+        "save the file in a spreadsheet program"
     ]

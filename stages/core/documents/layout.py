@@ -1,0 +1,358 @@
+"""Tables and paragraphs of a page from where its characters and rules stand.
+
+Coordinates are points, x to the right and y down from the top left corner of the page.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stages.core.documents.grids import is_value
+
+_NEAR = 2.5
+"""Points within which two rules are one, and within which a rule's end touches another."""
+_PART = 0.7
+"""Line heights between two characters from which on they stand in different columns."""
+_SPACE = 0.18
+_FEWEST_LINES = 3
+_WIDE = re.compile(
+    "[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]"
+)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A character, a run of them, or a rule."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str = ""
+
+    @property
+    def height(self) -> float:
+        """From top to bottom."""
+        return self.bottom - self.top
+
+
+@dataclass
+class PageLine:
+    """Runs of characters beside each other, from left to right."""
+
+    runs: list[Box]
+
+    @property
+    def box(self) -> Box:
+        """All runs as one, parted by two blanks."""
+        return Box(
+            self.runs[0].left,
+            min(run.top for run in self.runs),
+            max(run.right for run in self.runs),
+            max(run.bottom for run in self.runs),
+            "  ".join(run.text for run in self.runs),
+        )
+
+
+@dataclass
+class PageTable:
+    """Cells of a table on a page, spans repeated, and how many rows are headings if it is seen."""
+
+    top: float
+    bottom: float
+    cells: list[list[str]]
+    header: int | None = None
+
+
+@dataclass
+class PageLayout:
+    """What stands on a page from top to bottom: lines of text and tables."""
+
+    parts: list[Box | PageTable] = field(default_factory=list)
+
+
+def page_layout(chars: Sequence[Box], rules: Sequence[Box]) -> PageLayout:
+    """Lines and tables of a page.
+
+    Args:
+        chars: Characters in the order of the file, blanks left out.
+        rules: Lines and thin boxes; each is horizontal or vertical.
+    """
+    tables: list[PageTable] = []
+    left = list(chars)
+    for grid in _ruled_grids(rules):
+        inside = [char for char in left if grid.holds(char)]
+        table = grid.table(inside)
+        if table:
+            tables.append(table)
+            left = [char for char in left if not grid.holds(char)]
+    across = [rule for rule in rules if rule.right - rule.left > rule.height]
+    parts: list[Box | PageTable] = [*tables]
+    for block in _blocks(lines_of(left)):
+        parts += _block_parts(block, across)
+    return PageLayout(sorted(parts, key=lambda part: part.top))
+
+
+# Characters to lines.
+
+
+def lines_of(chars: Sequence[Box]) -> list[PageLine]:
+    """Characters that stand beside each other as lines, from top to bottom."""
+    rows: list[list[Box]] = []
+    for char in sorted(chars, key=lambda char: (char.top + char.bottom) / 2):
+        middle = (char.top + char.bottom) / 2
+        row = rows[-1] if rows else None
+        if row is None or abs(middle - _middle(row)) > 0.4 * min(char.height, row[0].height):
+            rows.append([char])
+        else:
+            row.append(char)
+    return [PageLine(runs_of(row)) for row in rows]
+
+
+def _middle(row: Sequence[Box]) -> float:
+    last = row[-8:]
+    return sum(char.top + char.bottom for char in last) / (2 * len(last))
+
+
+def runs_of(chars: Sequence[Box]) -> list[Box]:
+    """Characters of one line as runs, parted where the gap is wide; blanks where it is less."""
+    ordered = sorted(chars, key=lambda char: char.left)
+    runs: list[list[Box]] = []
+    for char in ordered:
+        last = runs[-1][-1] if runs else None
+        if last is None or char.left - last.right > _PART * min(char.height, last.height):
+            runs.append([char])
+        else:
+            runs[-1].append(char)
+    return [_run(run) for run in runs]
+
+
+def _run(chars: Sequence[Box]) -> Box:
+    text = chars[0].text
+    for last, char in zip(chars, chars[1:], strict=False):
+        gap = (char.left - last.right) / max(min(char.height, last.height), 0.1)
+        wide = _WIDE.match(last.text) and _WIDE.match(char.text)
+        text += (" " if gap > (0.5 if wide else _SPACE) else "") + char.text
+    return Box(
+        chars[0].left,
+        min(char.top for char in chars),
+        max(char.right for char in chars),
+        max(char.bottom for char in chars),
+        text,
+    )
+
+
+# Ruled grids.
+
+
+@dataclass
+class _Grid:
+    """A grid of rules: where its columns and rows part, and which parts of the rules are there."""
+
+    xs: list[float]
+    ys: list[float]
+    across: list[Box]
+    down: list[Box]
+
+    def holds(self, char: Box) -> bool:
+        """Whether the middle of a character is inside."""
+        x, y = (char.left + char.right) / 2, (char.top + char.bottom) / 2
+        return self.xs[0] < x < self.xs[-1] and self.ys[0] < y < self.ys[-1]
+
+    def table(self, chars: Sequence[Box]) -> PageTable | None:
+        """The cells with their texts; None where they hold next to nothing."""
+        rows, columns = len(self.ys) - 1, len(self.xs) - 1
+        owner = self._owners()
+        held: dict[tuple[int, int], list[Box]] = {}
+        for char in chars:
+            row = _index(self.ys, (char.top + char.bottom) / 2)
+            column = _index(self.xs, (char.left + char.right) / 2)
+            held.setdefault(owner[row, column], []).append(char)
+        texts = {at: _cell_text(inside) for at, inside in held.items()}
+        cells = [
+            [texts.get(owner[row, column], "") for column in range(columns)] for row in range(rows)
+        ]
+        if sum(bool(text) for row in cells for text in row) < 4:
+            return None
+        return PageTable(self.ys[0], self.ys[-1], cells)
+
+    def _owners(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """For each cell the first one of those it is merged with."""
+        owner: dict[tuple[int, int], tuple[int, int]] = {}
+        for row in range(len(self.ys) - 1):
+            y = (self.ys[row] + self.ys[row + 1]) / 2
+            for column in range(len(self.xs) - 1):
+                x = (self.xs[column] + self.xs[column + 1]) / 2
+                owner[row, column] = (row, column)
+                if row and not _crosses(self.across, x, self.ys[row], True):
+                    owner[row, column] = owner[row - 1, column]
+                elif column and not _crosses(self.down, y, self.xs[column], False):
+                    owner[row, column] = owner[row, column - 1]
+        return owner
+
+
+def _index(edges: Sequence[float], at: float) -> int:
+    return max(0, min(sum(edge <= at for edge in edges) - 1, len(edges) - 2))
+
+
+def _crosses(rules: Sequence[Box], along: float, at: float, across: bool) -> bool:
+    """Whether a rule runs by ``along`` at a height, or a distance from the left, ``at``."""
+    for rule in rules:
+        start, end = (rule.left, rule.right) if across else (rule.top, rule.bottom)
+        place = (rule.top + rule.bottom) / 2 if across else (rule.left + rule.right) / 2
+        if abs(place - at) <= _NEAR and start - _NEAR <= along <= end + _NEAR:
+            return True
+    return False
+
+
+def _cell_text(chars: Sequence[Box]) -> str:
+    """The lines of a cell as one; Chinese ones without a blank between."""
+    text = ""
+    for line in lines_of(chars):
+        text = joined_text(text, " ".join(run.text for run in line.runs))
+    return text
+
+
+def joined_text(text: str, more: str) -> str:
+    """Two lines as one: a blank between them, none in Chinese."""
+    wide = text and _WIDE.match(text[-1]) and _WIDE.match(more[:1])
+    return text + more if not text or wide else f"{text} {more}"
+
+
+def _ruled_grids(rules: Sequence[Box]) -> Iterator[_Grid]:
+    """Rules that touch each other, where they part at least two columns and two rows."""
+    for group in _touching(rules):
+        across = [rule for rule in group if rule.right - rule.left > rule.height]
+        down = [rule for rule in group if rule.right - rule.left <= rule.height]
+        xs = _edges([(rule.left + rule.right) / 2 for rule in down])
+        ys = _edges([(rule.top + rule.bottom) / 2 for rule in across])
+        if len(xs) >= 3 and len(ys) >= 3 and len(xs) * len(ys) < 100_000:
+            yield _Grid(xs, ys, across, down)
+
+
+def _touching(rules: Sequence[Box]) -> list[list[Box]]:
+    """Groups of rules that meet, found along y; rules that run apart are groups of their own."""
+    groups: list[tuple[list[Box], Box]] = []
+    for rule in sorted(rules, key=lambda rule: (rule.top, rule.left)):
+        met = [at for at, (_, box) in enumerate(groups) if _meet(box, rule)]
+        members = [rule, *(member for at in met for member in groups[at][0])]
+        boxes = [rule, *(groups[at][1] for at in met)]
+        whole = Box(
+            min(box.left for box in boxes),
+            min(box.top for box in boxes),
+            max(box.right for box in boxes),
+            max(box.bottom for box in boxes),
+        )
+        groups = [group for at, group in enumerate(groups) if at not in met]
+        groups.append((members, whole))
+    return [members for members, _ in groups]
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return (
+        one.left - _NEAR <= other.right
+        and other.left - _NEAR <= one.right
+        and one.top - _NEAR <= other.bottom
+        and other.top - _NEAR <= one.bottom
+    )
+
+
+def _edges(places: Sequence[float]) -> list[float]:
+    """Distinct places; those that are near each other are one."""
+    edges: list[float] = []
+    for place in sorted(places):
+        if not edges or place - edges[-1] > _NEAR:
+            edges.append(place)
+    return edges
+
+
+# Columns without rules.
+
+
+def _blocks(lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
+    """Lines that follow each other, parted where lines with columns meet lines without."""
+    block: list[PageLine] = []
+    for line in lines:
+        if block and (len(block[-1].runs) > 1) != (len(line.runs) > 1):
+            yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
+
+
+def _block_parts(block: Sequence[PageLine], rules: Sequence[Box]) -> Iterator[Box | PageTable]:
+    """A block as one table, as columns of prose one after the other, or as its lines."""
+    spans = _spans(block) if len(block) >= _FEWEST_LINES else []
+    if len(spans) < 2:
+        yield from (line.box for line in block)
+        return
+    top = next((at for at, line in enumerate(block) if len(line.runs) >= len(spans) - 1), 0)
+    cells = [row for line in block if (row := _row(line, spans))]
+    if len(cells) == len(block) and _is_tabular(block, cells, rules):
+        yield PageTable(block[0].box.top, block[-1].box.bottom, cells, 1 + top if top else None)
+    elif len(block) >= 2 * _FEWEST_LINES and _is_prose(cells):
+        yield from _columns(block, spans)
+    else:
+        yield from (line.box for line in block)
+
+
+def _spans(block: Sequence[PageLine]) -> list[tuple[float, float]]:
+    """Where the columns stand, by the lines that have most of them."""
+    most = statistics.mode(len(line.runs) for line in block)
+    runs = [run for line in block if len(line.runs) >= most for run in line.runs]
+    spans: list[tuple[float, float]] = []
+    for run in sorted(runs, key=lambda run: run.left):
+        if spans and run.left <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], run.right))
+        else:
+            spans.append((run.left, run.right))
+    return spans
+
+
+def _row(line: PageLine, spans: Sequence[tuple[float, float]]) -> list[str]:
+    """The cells of a line; a run over several columns is repeated in each."""
+    cells = [""] * len(spans)
+    for run in line.runs:
+        met = [
+            at for at, (left, right) in enumerate(spans) if run.left < right and left < run.right
+        ]
+        if not met:
+            middle = (run.left + run.right) / 2
+            met = [min(range(len(spans)), key=lambda at: abs(sum(spans[at]) / 2 - middle))]
+        for at in met:
+            cells[at] = f"{cells[at]} {run.text}".strip()
+    return cells
+
+
+def _is_tabular(
+    block: Sequence[PageLine], cells: Sequence[Sequence[str]], rules: Sequence[Box]
+) -> bool:
+    """Whether columns hold values, or short texts between rules: columns of prose do not."""
+    lengths = [len(text) for row in cells for text in row if text]
+    if statistics.mean(lengths) > 30:
+        return False
+    first, last = block[0].box, block[-1].box
+    near = [rule for rule in rules if first.top - 12 < rule.top < last.bottom + 12]
+    if any(rule.right - rule.left > 0.8 * (first.right - first.left) for rule in near):
+        return True
+    columns = list(zip(*cells[1:], strict=True))
+    values = [sum(map(is_value, column)) * 10 >= 6 * len(column) for column in columns]
+    return any(values) or (len(columns) >= 3 and statistics.mean(lengths) < 15)
+
+
+def _is_prose(cells: Sequence[Sequence[str]]) -> bool:
+    lengths = [len(text) for row in cells for text in row if text]
+    return statistics.mean(lengths) >= 12
+
+
+def _columns(block: Sequence[PageLine], spans: Sequence[tuple[float, float]]) -> Iterator[Box]:
+    """The runs of the first column, then those of the next; all at the top of the block."""
+    for left, right in spans:
+        for line in block:
+            for run in line.runs:
+                if left <= (run.left + run.right) / 2 <= right:
+                    yield Box(run.left, block[0].box.top, run.right, run.bottom, run.text)
