@@ -174,11 +174,11 @@ def pdf_decoy(folder: Path) -> dict[str, list[Truth]]:
             leading=14,
             wordWrap="CJK" if language == "zh" else None,
         )
-        story = []
-        for _ in range(25):
-            story += [Paragraph(PROSE[language], body), Spacer(1, 10)]
-        _pdf(folder / f"decoy-{language}.pdf", story)
-        _pdf(folder / f"columns-{language}.pdf", [*story], columns=2)
+        for columns, name in ((1, "decoy"), (2, "columns")):
+            story: list[object] = []
+            for _ in range(25):
+                story += [Paragraph(PROSE[language], body), Spacer(1, 10)]
+            _pdf(folder / f"{name}-{language}.pdf", story, columns)
     return {
         f"{kind}-{language}.pdf": [] for kind in ("decoy", "columns") for language in ("en", "zh")
     }
@@ -305,7 +305,7 @@ def workbook(folder: Path, language: str) -> dict[str, list[Truth]]:
 
     from openpyxl import Workbook
 
-    shown, expected = grouped(language, 30, 13)
+    _, expected = grouped(language, 30, 13)
     heads, above = _heads(language)
     book = Workbook()
     sheet = book.active

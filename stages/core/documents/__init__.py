@@ -122,12 +122,13 @@ def _read_text(path: Path, kind: str, limits: ReadLimits) -> Reading:
         raise SourceError("holds binary data, no text", place=str(path))
     text = decode(data, whole=len(data) >= size).replace("\r\n", "\n").replace("\r", "\n")
     lines = text.removesuffix("\n").split("\n") if text else []
-    reading = _cut(read_subtitles(lines) if kind == "subtitles" else Reading(lines), limits)
-    if kind != "subtitles":
-        reading.grids = _grids(path, reading, limits)
+    reading = read_subtitles(lines) if kind == "subtitles" else Reading(lines)
     if len(data) < size:
         reading.truncated = True
         reading.warnings.append(f"read to {len(data):,} of {size:,} bytes; the rest is left out")
+    reading = _cut(reading, limits)
+    if kind != "subtitles":
+        reading.grids = _grids(path, reading, limits)
     return reading
 
 

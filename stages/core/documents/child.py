@@ -31,7 +31,7 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     answers = _take_stdout()
     limits = ReadLimits(**request["limits"])
-    _limit(limits)
+    _limit(limits, 4 if request["ocr"] else 1)
     try:
         with os.fdopen(int(request["file"]), "rb") as stream:
             answer = asdict(_read(str(request["kind"]), stream, limits, ocr=bool(request["ocr"])))
@@ -55,12 +55,17 @@ def _take_stdout() -> IO[bytes]:
     return answers
 
 
-def _limit(limits: ReadLimits) -> None:
-    """Address space, processor time, and no files written."""
+def _limit(limits: ReadLimits, room: int) -> None:
+    """Limit address space and processor time, and let no file be written.
+
+    Args:
+        limits: Of memory and time.
+        room: Times the memory that is allowed: models of characters reserve much.
+    """
     with open("/proc/self/statm", "rb") as stream:
         used = int(stream.read().split()[0]) * resource.getpagesize()
-    room = used + limits.memory * 1024**2
-    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    most = used + room * limits.memory * 1024**2
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     seconds = int(limits.seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
@@ -92,7 +97,8 @@ def _read(kind: str, stream: IO[bytes], limits: ReadLimits, *, ocr: bool) -> Rea
         from stages.core.documents.slides import read_pptx
 
         return read_pptx(stream, limits)
-    from stages.core.documents.pdf import NoLibrary, read_pdf
+    from stages.core.documents.layout import NoLibrary
+    from stages.core.documents.pdf import read_pdf
 
     try:
         return read_pdf(stream.read(), limits, ocr=ocr)

@@ -28,6 +28,9 @@ _DAY = re.compile(
     r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日|(\d{4})[./](\d{1,2})[./](\d{1,2})"
 )
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?")
+_FOOTNOTE = re.compile(
+    r"(?i)\s*(?:[*†‡※]|notes?\b|sources?\b|remarks?\b|[备附]?注|(?:资料|数据)?来源|说明)"
+)
 _MOST_HEADINGS = 4
 
 
@@ -94,7 +97,17 @@ def _goes_on(last: CellGrid, grid: CellGrid) -> bool:
         return False
     if _repeated(last, grid):
         return True
-    return not grid.title and _kinds(grid.cells[:1]) == _kinds(last.cells[-1:])
+    return not grid.title and _is_more(grid.cells[0], last.cells[-10:])
+
+
+def _is_more(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
+    """Whether a row has values where most rows above have some; an empty cell says nothing."""
+    alike = []
+    for at, text in enumerate(row):
+        kinds = [is_value(cells[at]) for cells in above if cells[at]]
+        if text and kinds:
+            alike.append(is_value(text) == (2 * sum(kinds) >= len(kinds)))
+    return bool(alike) and all(alike) and any(map(is_value, row))
 
 
 def _repeated(last: CellGrid, grid: CellGrid) -> int:
@@ -126,9 +139,13 @@ def _table(grid: CellGrid) -> DocumentTable | None:
     if len(body) < (1 if header else 2) or len(body[0]) < 2:
         return None
     columns = columns_of(grid.cells[start:first], len(body[0]))
+    ends = _footnotes(body)
     totals = _totals(body)
-    notes = [f"line {lines[at]} is a total and left out: {' | '.join(body[at])}" for at in totals]
-    kept = [at for at in range(len(body)) if at not in totals]
+    notes = [body[at][0] for at in sorted(ends)]
+    notes += [
+        f"line {lines[at]} is a total and left out: {' | '.join(body[at])}" for at in sorted(totals)
+    ]
+    kept = [at for at in range(len(body)) if at not in totals | ends]
     typed = [column_of(column, [body[at][n] for at in kept]) for n, column in enumerate(columns)]
     return DocumentTable(
         name="",
@@ -195,6 +212,17 @@ def _totals(body: Sequence[Sequence[str]]) -> set[int]:
         if at and _TOTAL.fullmatch(label) and any(map(is_value, row)):
             found.add(at)
     return found if len(found) * 2 <= len(body) else set()
+
+
+def _footnotes(body: Sequence[Sequence[str]]) -> set[int]:
+    """Rows at the end that hold one text alone, in the first cell or across: notes, a source."""
+    found: set[int] = set()
+    for at in range(len(body) - 1, 0, -1):
+        values = {text for text in body[at] if text}
+        if len(values) != 1 or not body[at][0] or not _FOOTNOTE.match(body[at][0]):
+            break
+        found.add(at)
+    return found
 
 
 # Types.

@@ -36,7 +36,7 @@ def read_html(text: str, most_cells: int) -> Reading:
         most_cells: Cells of all tables together; tables beyond are left out and told.
     """
     root, flat = _parsed(text)
-    page = _Page(most_cells)
+    page = _PageText(most_cells)
     if root is not None:
         page.walk(root)
     if flat:
@@ -53,6 +53,8 @@ def _parsed(text: str) -> tuple[HtmlElement | None, bool]:
         data = (_DEEP.sub("\n", text) if flat else text).encode("utf-8", "replace")
         try:
             root = html.document_fromstring(data or b"<p>", parser=parser)
+        except etree.XMLSyntaxError:  # the parser mends everything else
+            raise MemoryError from None
         except etree.ParserError:
             return None, False
         if not any("depth" in error.message for error in parser.error_log):
@@ -60,7 +62,7 @@ def _parsed(text: str) -> tuple[HtmlElement | None, bool]:
     return root, flat
 
 
-class _Page:
+class _PageText:
     """Text and tables as they come."""
 
     def __init__(self, most_cells: int) -> None:

@@ -41,20 +41,17 @@ def read_isolated(
         SourceError: It cannot be read; ``what`` says why in one line.
     """
     request = {"file": stream.fileno(), "kind": kind, "limits": asdict(limits), "ocr": ocr}
-    with _started(stream.fileno()) as process:
-        try:
-            data = _answer(process, json.dumps(request).encode() + b"\n", limits)
-        finally:
-            process.kill()
     try:
-        return _reading(json.loads(data))
-    except (ValueError, TypeError, KeyError):
-        what = "needs more memory than is allowed, or breaks the library that reads it"
-        raise SourceError(
-            what if not data else "gave no answer that is one", place=str(path)
-        ) from None
+        with _started(stream.fileno()) as process:
+            try:
+                data = _answer(process, json.dumps(request).encode() + b"\n", limits)
+            finally:
+                process.kill()
+        return _reading(json.loads(data or '{"error": "memory"}'))
     except SourceError as error:
         raise SourceError(error.what, place=str(path)) from None
+    except (ValueError, TypeError, KeyError):
+        raise SourceError("the process that reads it gave no answer", place=str(path)) from None
 
 
 def _started(file: int) -> subprocess.Popen[bytes]:
@@ -85,7 +82,8 @@ def _answer(process: subprocess.Popen[bytes], request: bytes, limits: ReadLimits
         process.stdin.write(request)
         process.stdin.flush()
     deadline = time.monotonic() + limits.seconds + _START_SECONDS
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
@@ -103,7 +101,9 @@ def _reading(answer: dict[str, object]) -> Reading:
     """The answer, each field of its kind: the child has met hostile input."""
     if "error" in answer:
         error = str(answer["error"])
-        raise SourceError("needs more memory than is allowed" if error == "memory" else error)
+        raise SourceError(
+            "needs more memory or time than is allowed" if error == "memory" else error
+        )
     grids = [_grid(grid) for grid in _list(answer["grids"])]
     reading = Reading(
         _texts(answer["lines"]),

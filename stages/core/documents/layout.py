@@ -9,6 +9,7 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from stages.core.documents.grids import is_value
 
@@ -21,6 +22,10 @@ _FEWEST_LINES = 3
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]"
 )
+
+
+class NoLibrary(Exception):
+    """The library that reads PDF, or recognises characters, is not installed."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,82 @@ def page_layout(chars: Sequence[Box], rules: Sequence[Box]) -> PageLayout:
             tables.append(table)
             left = [char for char in left if not grid.holds(char)]
     across = [rule for rule in rules if rule.right - rule.left > rule.height]
-    parts: list[Box | PageTable] = [*tables]
-    for block in _blocks(lines_of(left)):
-        parts += _block_parts(block, across)
-    return PageLayout(sorted(parts, key=lambda part: part.top))
+    lines = lines_of(left)
+    gutter = _gutter(lines)
+    bands = [lines] if gutter is None else _bands(lines, gutter)
+    tops = [band[0].box.top for band in bands[1:]]
+    placed: list[tuple[tuple[int, int, float], Box | PageTable]] = [
+        ((_index([-1.0, *tops, 1e9], table.top), 0, table.top), table) for table in tables
+    ]
+    for band, column, part in _band_parts(bands, gutter, across):
+        placed.append(((band, column, part.top), part))
+    return PageLayout([part for _, part in sorted(placed, key=lambda item: item[0])])
+
+
+def _band_parts(
+    bands: Sequence[Sequence[PageLine]], gutter: float | None, rules: Sequence[Box]
+) -> Iterator[tuple[int, int, Box | PageTable]]:
+    """The parts of each band: its left column, then its right one."""
+    for number, band in enumerate(bands):
+        runs = [run for line in band for run in line.runs]
+        sides: Sequence[Sequence[PageLine]] = [band]
+        if gutter is not None and not _crossed(band[0], gutter):
+            sides = [
+                _as_lines([run for run in runs if run.right <= gutter]),
+                _as_lines([run for run in runs if run.right > gutter]),
+            ]
+        for column, side in enumerate(sides):
+            for block in _blocks(side):
+                for part in _block_parts(block, rules):
+                    yield number, column, part
+
+
+def _as_lines(runs: Sequence[Box]) -> list[PageLine]:
+    """Runs beside each other as lines again."""
+    lines: list[PageLine] = []
+    for run in sorted(runs, key=lambda run: ((run.top + run.bottom) / 2, run.left)):
+        if lines and abs(_middle([run]) - _middle(lines[-1].runs)) < 0.4 * run.height:
+            lines[-1].runs.append(run)
+        else:
+            lines.append(PageLine([run]))
+    return lines
+
+
+def _gutter(lines: Sequence[PageLine]) -> float | None:
+    """Where a page of two columns of prose parts; None where it has one, or holds a table."""
+    gaps = [
+        (left.right, right.left)
+        for line in lines
+        for left, right in pairwise(line.runs)
+        if len(line.runs) == 2 and len(left.text) + len(right.text) > 30
+    ]
+    places = [(start + end) / 2 for start, end in gaps]
+    best = max(places, default=None, key=lambda x: sum(start < x < end for start, end in gaps))
+    if best is None or len(gaps) < 2 * _FEWEST_LINES:
+        return None
+    parted = sum(start < best < end for start, end in gaps)
+    crossed = sum(_crossed(line, best) for line in lines)
+    sides = [
+        [len(run.text) for line in lines for run in line.runs if (run.right <= best) == side]
+        for side in (True, False)
+    ]
+    if parted < 2 * _FEWEST_LINES or crossed > 0.7 * parted or not all(sides):
+        return None
+    return best if min(statistics.median(side) for side in sides) >= 16 else None
+
+
+def _crossed(line: PageLine, gutter: float) -> bool:
+    return any(run.left < gutter < run.right for run in line.runs)
+
+
+def _bands(lines: Sequence[PageLine], gutter: float) -> list[list[PageLine]]:
+    """Lines in two columns, parted by those that run across."""
+    bands: list[list[PageLine]] = []
+    for line in lines:
+        if not bands or _crossed(line, gutter) != _crossed(bands[-1][0], gutter):
+            bands.append([])
+        bands[-1].append(line)
+    return bands
 
 
 # Characters to lines.
@@ -132,7 +209,7 @@ def runs_of(chars: Sequence[Box]) -> list[Box]:
 
 def _run(chars: Sequence[Box]) -> Box:
     text = chars[0].text
-    for last, char in zip(chars, chars[1:], strict=False):
+    for last, char in pairwise(chars):
         gap = (char.left - last.right) / max(min(char.height, last.height), 0.1)
         wide = _WIDE.match(last.text) and _WIDE.match(char.text)
         text += (" " if gap > (0.5 if wide else _SPACE) else "") + char.text
@@ -149,7 +226,7 @@ def _run(chars: Sequence[Box]) -> Box:
 
 
 @dataclass
-class _Grid:
+class _RuledGrid:
     """A grid of rules: where its columns and rows part, and which parts of the rules are there."""
 
     xs: list[float]
@@ -222,7 +299,7 @@ def joined_text(text: str, more: str) -> str:
     return text + more if not text or wide else f"{text} {more}"
 
 
-def _ruled_grids(rules: Sequence[Box]) -> Iterator[_Grid]:
+def _ruled_grids(rules: Sequence[Box]) -> Iterator[_RuledGrid]:
     """Rules that touch each other, where they part at least two columns and two rows."""
     for group in _touching(rules):
         across = [rule for rule in group if rule.right - rule.left > rule.height]
@@ -230,7 +307,7 @@ def _ruled_grids(rules: Sequence[Box]) -> Iterator[_Grid]:
         xs = _edges([(rule.left + rule.right) / 2 for rule in down])
         ys = _edges([(rule.top + rule.bottom) / 2 for rule in across])
         if len(xs) >= 3 and len(ys) >= 3 and len(xs) * len(ys) < 100_000:
-            yield _Grid(xs, ys, across, down)
+            yield _RuledGrid(xs, ys, across, down)
 
 
 def _touching(rules: Sequence[Box]) -> list[list[Box]]:
@@ -285,7 +362,7 @@ def _blocks(lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
 
 
 def _block_parts(block: Sequence[PageLine], rules: Sequence[Box]) -> Iterator[Box | PageTable]:
-    """A block as one table, as columns of prose one after the other, or as its lines."""
+    """A block as one table, or as its lines."""
     spans = _spans(block) if len(block) >= _FEWEST_LINES else []
     if len(spans) < 2:
         yield from (line.box for line in block)
@@ -294,8 +371,6 @@ def _block_parts(block: Sequence[PageLine], rules: Sequence[Box]) -> Iterator[Bo
     cells = [row for line in block if (row := _row(line, spans))]
     if len(cells) == len(block) and _is_tabular(block, cells, rules):
         yield PageTable(block[0].box.top, block[-1].box.bottom, cells, 1 + top if top else None)
-    elif len(block) >= 2 * _FEWEST_LINES and _is_prose(cells):
-        yield from _columns(block, spans)
     else:
         yield from (line.box for line in block)
 
@@ -342,17 +417,3 @@ def _is_tabular(
     columns = list(zip(*cells[1:], strict=True))
     values = [sum(map(is_value, column)) * 10 >= 6 * len(column) for column in columns]
     return any(values) or (len(columns) >= 3 and statistics.mean(lengths) < 15)
-
-
-def _is_prose(cells: Sequence[Sequence[str]]) -> bool:
-    lengths = [len(text) for row in cells for text in row if text]
-    return statistics.mean(lengths) >= 12
-
-
-def _columns(block: Sequence[PageLine], spans: Sequence[tuple[float, float]]) -> Iterator[Box]:
-    """The runs of the first column, then those of the next; all at the top of the block."""
-    for left, right in spans:
-        for line in block:
-            for run in line.runs:
-                if left <= (run.left + run.right) / 2 <= right:
-                    yield Box(run.left, block[0].box.top, run.right, run.bottom, run.text)

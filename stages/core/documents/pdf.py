@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stages.core.documents.content import CellGrid, Reading, ReadLimits
-from stages.core.documents.layout import Box, PageTable, joined_text, page_layout
+from stages.core.documents.layout import (
+    Box,
+    NoLibrary,
+    PageTable,
+    joined_text,
+    lines_of,
+    page_layout,
+)
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
@@ -29,12 +36,11 @@ _NUMBER = re.compile(
 )
 
 
-class NoLibrary(Exception):
-    """The library that reads PDF, or recognises characters, is not installed."""
+_ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "：", "；", "”", '"')
 
 
 @dataclass
-class _Page:
+class _PdfPage:
     """One page: what stands on it, and whether it is a picture of text."""
 
     number: int
@@ -80,7 +86,7 @@ def read_pdf(data: bytes, limits: ReadLimits, *, ocr: bool = False) -> Reading:
 
 def _pages(
     document: PdfDocument, limits: ReadLimits, reading: Reading, *, ocr: bool
-) -> Iterator[_Page]:
+) -> Iterator[_PdfPage]:
     """Pages within the limits of number and time."""
     count, end = len(document), time.monotonic() + 0.7 * limits.seconds
     for at in range(count):
@@ -91,25 +97,26 @@ def _pages(
         page = document[at]
         try:
             yield _page(page, at + 1, reading, ocr=ocr)
-        except (ValueError, ctypes.ArgumentError, RuntimeError):
+        except (ValueError, RuntimeError):
             reading.warnings.append(f"page {at + 1:,} is broken and left out")
         finally:
             page.close()
 
 
-def _page(page: PdfPage, number: int, reading: Reading, *, ocr: bool) -> _Page:
+def _page(page: PdfPage, number: int, reading: Reading, *, ocr: bool) -> _PdfPage:
     turn = _Turn(page)
     chars = list(_chars(page, turn))
-    pictured = len(chars) < _FEW_CHARS and _has_picture(page)
-    if pictured and ocr:
-        from stages.core.documents.recognition import recognised
+    if len(chars) >= _FEW_CHARS or not _has_picture(page):
+        return _PdfPage(number, turn.height, page_layout(chars, list(_rules(page, turn))).parts)
+    if not ocr:
+        return _PdfPage(number, turn.height, scanned=True)
+    from stages.core.documents.recognition import recognised
 
-        chars = recognised(page)
-        if chars:
-            reading.warnings.append(f"page {number:,} is read by character recognition")
-            pictured = False
-    layout = page_layout(chars, list(_rules(page, turn)))
-    return _Page(number, turn.height, layout.parts, pictured)
+    lines = lines_of(recognised(page))
+    reading.warnings.append(
+        f"page {number:,} is read by character recognition, its tables as text only"
+    )
+    return _PdfPage(number, turn.height, [line.box for line in lines], not lines)
 
 
 class _Turn:
@@ -207,7 +214,7 @@ def _segments(path: object) -> Iterator[tuple[float, float, float, float]]:
 # Pages to lines.
 
 
-def _drop_running_heads(pages: Sequence[_Page]) -> None:
+def _drop_running_heads(pages: Sequence[_PdfPage]) -> None:
     """Leave out what stands at the edge of many pages, and page numbers."""
     counts = Counter(text for page in pages for text in {part.text for part in _at_edge(page)})
     many = max(3, len(pages) / 2)
@@ -220,7 +227,7 @@ def _drop_running_heads(pages: Sequence[_Page]) -> None:
         page.parts = [part for part in page.parts if part not in dropped]
 
 
-def _at_edge(page: _Page) -> list[Box]:
+def _at_edge(page: _PdfPage) -> list[Box]:
     edge = _EDGE * page.height
     return [
         part
@@ -231,14 +238,14 @@ def _at_edge(page: _Page) -> list[Box]:
     ]
 
 
-def _write(pages: Sequence[_Page], reading: Reading, limits: ReadLimits) -> None:
+def _write(pages: Sequence[_PdfPage], reading: Reading, limits: ReadLimits) -> None:
     """Lines and grids in order; lines that a paragraph was broken into are one."""
     heights = [part.height for page in pages for part in page.parts if isinstance(part, Box)]
     usual = statistics.median(heights) if heights else 1.0
     title, left = "", limits.cells
+    last: Box | None = None
     for page in pages:
-        margin = max((part.right for part in page.parts if isinstance(part, Box)), default=0)
-        last: Box | None = None
+        texts = [part for part in page.parts if isinstance(part, Box)]
         for part in page.parts:
             if isinstance(part, PageTable):
                 left -= sum(map(len, part.cells))
@@ -250,7 +257,7 @@ def _write(pages: Sequence[_Page], reading: Reading, limits: ReadLimits) -> None
                 last, title = None, ""
                 continue
             heading = part.height > _HEADING * usual and len(part.text) < 120
-            if last and not heading and _goes_on(last, part, margin):
+            if last and not heading and _goes_on(last, part, texts):
                 reading.lines[-1] = joined_text(reading.lines[-1], part.text)
             else:
                 reading.lines.append(f"# {part.text}" if heading else part.text)
@@ -259,11 +266,19 @@ def _write(pages: Sequence[_Page], reading: Reading, limits: ReadLimits) -> None
             last = None if heading else part
 
 
-def _goes_on(last: Box, part: Box, margin: float) -> bool:
-    """Whether a line goes on with the paragraph above: that one was full, and it is near."""
+def _goes_on(last: Box, part: Box, texts: Sequence[Box]) -> bool:
+    """Whether a line goes on with the paragraph above: that one was full, and it is near.
+
+    At the top of a page or a column it does where the line before ends no sentence.
+    """
+    if "  " in last.text or "  " in part.text:  # in columns
+        return False
+    if part.top <= last.top:
+        return not last.text.endswith(_ENDS)
+    margin = max((box.right for box in texts if abs(box.left - last.left) < 40), default=0)
     word = part.text.split(" ", 1)[0][:20]
     width = (part.right - part.left) * len(word) / max(len(part.text), 1)
-    if part.text[:1].isalpha() and ord(part.text[0]) > 0x2E80:
+    if ord(part.text[0]) > 0x2E80:
         width = part.height
     near = part.top - last.bottom < 0.6 * last.height
     return near and margin - last.right < width + 0.3 * part.height

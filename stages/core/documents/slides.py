@@ -48,12 +48,11 @@ def _shapes(reading: Reading, number: int, title: str, shapes: Iterable[BaseShap
     while stack:
         shape = stack.pop()
         stack += list(getattr(shape, "shapes", ()))[::-1]
-        if getattr(shape, "has_table", False):
-            _table(reading, number, title, shape.table)
-        elif shape.has_text_frame:
-            text = " ".join(shape.text_frame.text.split())
-            if text != title:
-                _add(reading, number, shape.text_frame.text.splitlines())
+        table, frame = getattr(shape, "table", None), getattr(shape, "text_frame", None)
+        if shape.has_table and table is not None:
+            _table(reading, number, title, table)
+        elif frame is not None and " ".join(frame.text.split()) != title:
+            _add(reading, number, frame.text.splitlines())
 
 
 def _table(reading: Reading, number: int, title: str, table: Table) -> None:

@@ -88,7 +88,7 @@ def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Ite
 def _cells(sheet: CalamineSheet, most: int) -> list[list[str]]:
     """Texts of a sheet from its first cell that is used, within a number of cells."""
     rows = min(sheet.height, most // max(sheet.width, 1))
-    cells = []
+    cells: list[list[str]] = []
     for row in sheet.iter_rows():
         if len(cells) >= rows:
             break
@@ -163,7 +163,5 @@ def _without_values(stream: IO[bytes]) -> list[str]:
                 count += len(_EMPTY_FORMULA.findall(archive.read(name)))
     if not count:
         return []
-    return [
-        f"{count:,} formulas have no saved value and read as empty; "
-        "save the file in a spreadsheet program"
-    ]
+    what = f"{count:,} formulas have no saved value and read as empty"
+    return [f"{what}; save the file in a spreadsheet program"]
