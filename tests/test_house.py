@@ -229,7 +229,8 @@ ONE_IMPORTER = {
         linking.refine.builtin  linking.refine.refiner  model.cache_listing
         run.schema_mode  runtime.outputs""",
     "one file for each of its kind: a format, a source, a server, a reader, a view of show": """
-        documents.markdown
+        documents.pdf  documents.slides  documents.subtitles  documents.word
+        documents.workbooks
         catalog.servers.mysql
         catalog.servers.postgresql  readers.link  readers.vote  model.transport.litellm
         judge.priors.model_choice  show.compare  show.why""",
@@ -241,7 +242,7 @@ ONE_IMPORTER = {
     "the work of a stage, apart from its command and options": """
         linking.prune.ask  linking.refine.apex  linking.summarize  linking.vote""",
     "a step of reading data that knows nothing of the step before it": """
-        documents.database  documents.prose
+        documents.database  documents.prose  documents.isolation  documents.recognition
         catalog.pool  catalog.scan_cache  catalog.video  catalog.sources.json.columns
         catalog.sources.sqlite.sample  lines.edits  linking.resolve  model.conversation""",
     "a kind of evidence or a learned model with rules of its own, trained or tested apart": """

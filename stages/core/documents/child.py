@@ -22,7 +22,7 @@ _PACKED = {"word", "workbook", "slides"}
 _CHARSET = re.compile(rb"<meta[^<>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I)
 
 
-class Unreadable(Exception):
+class NotRead(Exception):
     """The document cannot be read; the message says why in one line."""
 
 
@@ -37,7 +37,7 @@ def main() -> None:
             answer = asdict(_read(str(request["kind"]), stream, limits, ocr=bool(request["ocr"])))
     except MemoryError:
         answer = {"error": "memory"}
-    except Unreadable as error:
+    except NotRead as error:
         answer = {"error": str(error)}
     except Exception as error:
         answer = {"error": f"is broken: {_words(error)}"}
@@ -103,7 +103,7 @@ def _read(kind: str, stream: IO[bytes], limits: ReadLimits, *, ocr: bool) -> Rea
     try:
         return read_pdf(stream.read(), limits, ocr=ocr)
     except (NoLibrary, ValueError) as error:
-        raise Unreadable(str(error)) from None
+        raise NotRead(str(error)) from None
 
 
 def _check_package(stream: IO[bytes], limits: ReadLimits) -> None:
@@ -112,16 +112,16 @@ def _check_package(stream: IO[bytes], limits: ReadLimits) -> None:
     stream.seek(0)
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         if b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e" in stream.read():
-            raise Unreadable("is encrypted")
+            raise NotRead("is encrypted")
         stream.seek(0)
         return
     try:
         with zipfile.ZipFile(stream) as archive:
             size = sum(part.file_size for part in archive.infolist())
     except zipfile.BadZipFile:
-        raise Unreadable("is broken: not the archive that its name says") from None
+        raise NotRead("is broken: not the archive that its name says") from None
     if size > limits.memory * 1024**2 // 2:
-        raise Unreadable(f"unpacks to {size // 1024**2:,} MiB, more than is read")
+        raise NotRead(f"unpacks to {size // 1024**2:,} MiB, more than is read")
     stream.seek(0)
 
 

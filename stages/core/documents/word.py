@@ -13,6 +13,6 @@ def read_docx(stream: IO[bytes], limits: ReadLimits) -> Reading:
     """Lines and grids of a DOCX file; pictures are left out."""
     import mammoth
 
-    picture = mammoth.images.img_element(lambda image: {"src": ""})
+    picture = mammoth.images.img_element(lambda _: {"src": ""})
     html = mammoth.convert_to_html(io.BytesIO(stream.read()), convert_image=picture).value
     return read_html(f"<html><body>{html}</body></html>", limits.cells)
