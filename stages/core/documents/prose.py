@@ -48,7 +48,7 @@ _SENTENCE = re.compile(
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _ProseUnit:
     """A line, or a sentence of one, without its bullet."""
 
     line: int
@@ -58,13 +58,13 @@ class _Unit:
 
 
 @dataclass
-class _Found:
+class _ProseRows:
     """Rows that a pattern reads, and what it does not explain."""
 
     names: list[str]
     rows: list[list[str]]
     lines: list[int]
-    failed: list[_Unit] = field(default_factory=list)
+    failed: list[_ProseUnit] = field(default_factory=list)
     pattern: str = ""
 
 
@@ -78,7 +78,7 @@ def tables_of_prose(content: DocumentContent) -> list[DocumentTable]:
         return []
     units = list(_units(content))
     sentences = [
-        _Unit(unit.line, part.strip(), unit.block, unit.heading)
+        _ProseUnit(unit.line, part.strip(), unit.block, unit.heading)
         for unit in units
         for part in _SENTENCE.split(unit.text)
         if part.strip()
@@ -91,7 +91,7 @@ def tables_of_prose(content: DocumentContent) -> list[DocumentTable]:
     return []
 
 
-def _units(content: DocumentContent) -> Iterator[_Unit]:
+def _units(content: DocumentContent) -> Iterator[_ProseUnit]:
     """Lines of text, with the block between blank lines or headings that they stand in."""
     taken = {line for table in content.tables for line in table.lines}
     block, heading = 0, ""
@@ -103,10 +103,10 @@ def _units(content: DocumentContent) -> Iterator[_Unit]:
             block += 1
         elif number not in taken and not line.lstrip().startswith("|"):
             text = _BULLET.sub("", _MARKUP.sub("", line[:_MOST_CHARS]), count=1)
-            yield _Unit(number, " ".join(text.split()), block, heading)
+            yield _ProseUnit(number, " ".join(text.split()), block, heading)
 
 
-def _tables(content: DocumentContent, found: _Found) -> list[DocumentTable]:
+def _tables(content: DocumentContent, found: _ProseRows) -> list[DocumentTable]:
     pages = [content.pages[line - 1] for line in found.lines] if content.pages else []
     grid = CellGrid(
         [found.names, *found.rows],
@@ -134,19 +134,19 @@ def _title(content: DocumentContent) -> str:
     return _MARKUP.sub("", next(headings, ""))
 
 
-def _enough(explained: int, units: Sequence[_Unit]) -> bool:
+def _enough(explained: int, units: Sequence[_ProseUnit]) -> bool:
     return explained >= max(SHARE * len(units), _FEWEST)
 
 
 # Pairs.
 
 
-def _pairs(units: Sequence[_Unit]) -> list[tuple[_Unit, str, str]]:
+def _pairs(units: Sequence[_ProseUnit]) -> list[tuple[_ProseUnit, str, str]]:
     found = [(unit, _PAIR.fullmatch(unit.text)) for unit in units]
     return [(unit, pair[1].strip(), pair[2] or "") for unit, pair in found if pair]
 
 
-def _blocks(units: Sequence[_Unit]) -> _Found | None:
+def _blocks(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """Blocks of ``key: value``, one record each; the heading above is a column where it tells."""
     pairs = _pairs(units)
     if not _enough(len(pairs), units):
@@ -171,12 +171,12 @@ def _blocks(units: Sequence[_Unit]) -> _Found | None:
     ]
     names = [*([_word_for_name(headings.values())] if named else []), *keys]
     explained = {unit for unit, _, _ in pairs}
-    return _Found(names, rows, [*lines.values()], [u for u in units if u not in explained])
+    return _ProseRows(names, rows, [*lines.values()], [u for u in units if u not in explained])
 
 
-def _line_pairs(units: Sequence[_Unit]) -> _Found | None:
+def _line_pairs(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """Several ``key: value`` on each line, the same keys on all."""
-    records: list[tuple[_Unit, dict[str, str]]] = []
+    records: list[tuple[_ProseUnit, dict[str, str]]] = []
     for unit in units:
         pairs = [_PAIR.fullmatch(part.strip(" .。")) for part in _PARTS.split(unit.text) if part]
         record = {pair[1].strip(): pair[2] or "" for pair in pairs if pair}
@@ -187,7 +187,7 @@ def _line_pairs(units: Sequence[_Unit]) -> _Found | None:
     if not _enough(len(records), units) or cells * 2 < len(records) * len(keys):
         return None
     explained = {unit for unit, _ in records}
-    return _Found(
+    return _ProseRows(
         keys,
         [[record.get(key, "") for key in keys] for _, record in records],
         [unit.line for unit, _ in records],
@@ -195,7 +195,7 @@ def _line_pairs(units: Sequence[_Unit]) -> _Found | None:
     )
 
 
-def _list(units: Sequence[_Unit]) -> _Found | None:
+def _list(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """A list of names with one value each: ``apples: 3 kg``."""
     pairs = [pair for pair in _pairs(units) if pair[2]]
     names = {name for _, name, _ in pairs}
@@ -204,7 +204,7 @@ def _list(units: Sequence[_Unit]) -> _Found | None:
         return None
     explained = {unit for unit, _, _ in pairs}
     chinese = _word_for_name(names) == "名称"
-    return _Found(
+    return _ProseRows(
         ["名称", "数值"] if chinese else ["name", "value"],
         [[name, value] for _, name, value in pairs],
         [unit.line for unit, _, _ in pairs],
@@ -224,13 +224,13 @@ _CHINESE = re.compile("[\u3400-\u9fff]")
 # Statements.
 
 
-def _measures(units: Sequence[_Unit]) -> _Found | None:
+def _measures(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """Statements of more than one X, which a template would make a value."""
     found = _statements(units)
     return found if found and len(found.names) > 2 else None
 
 
-def _statements(units: Sequence[_Unit]) -> _Found | None:
+def _statements(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """``The X of Y is Z``: a row for each Y, a column for each X."""
     for pattern in _STATEMENT:
         found = [
@@ -251,7 +251,7 @@ def _statements(units: Sequence[_Unit]) -> _Found | None:
             continue
         rows = [[y, *(record.get(x, "") for x in wanted)] for y, record in records.items()]
         failed = [unit for unit, match in found if not match]
-        return _Found([_word_for_name(set(records)), *wanted], rows, [*lines.values()], failed)
+        return _ProseRows([_word_for_name(set(records)), *wanted], rows, [*lines.values()], failed)
     return None
 
 
@@ -278,7 +278,7 @@ _MOST_TOKENS = 250
 
 
 @dataclass(frozen=True)
-class _Template:
+class _GapSentence:
     """Fixed texts around gaps: one more of them than there are gaps; ends may be empty."""
 
     fixed: tuple[str, ...]
@@ -302,15 +302,15 @@ class _Template:
         return found if at < end and all(found) else None
 
 
-def _sentences(units: Sequence[_Unit]) -> _Found | None:
+def _sentences(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     """One template that the lines share, learnt from some of them and tried on all."""
     step = max(1, len(units) // _TAKEN_FROM)
     sample = [unit.text for unit in units[::step]][: _TAKEN_FROM * 2]
     if sum(len(_TOKEN.findall(text)) > _MOST_TOKENS for text in sample) * 2 > len(sample):
         return None
     sample = [text for text in sample if len(_TOKEN.findall(text)) <= _MOST_TOKENS]
-    best: list[tuple[_Unit, list[str]]] = []
-    chosen: _Template | None = None
+    best: list[tuple[_ProseUnit, list[str]]] = []
+    chosen: _GapSentence | None = None
     for seed in range(0, len(sample), max(1, len(sample) // _SEEDS)):
         template = _template(sample[seed], [*sample[seed + 1 :], *sample[:seed]])
         if template is None:
@@ -322,7 +322,7 @@ def _sentences(units: Sequence[_Unit]) -> _Found | None:
         return None
     names = [_name(chosen, at, [row[at] for _, row in best]) for at in range(len(best[0][1]))]
     explained = {unit for unit, _ in best}
-    return _Found(
+    return _ProseRows(
         names,
         [row for _, row in best],
         [unit.line for unit, _ in best],
@@ -331,7 +331,7 @@ def _sentences(units: Sequence[_Unit]) -> _Found | None:
     )
 
 
-def _template(text: str, others: Sequence[str]) -> _Template | None:
+def _template(text: str, others: Sequence[str]) -> _GapSentence | None:
     """What a text shares with the others, without those that share much less."""
     tokens = [(found[0], found.start()) for found in _TOKEN.finditer(text)]
     kept = [not token[0][0].isdigit() for token in tokens]
@@ -351,7 +351,7 @@ def _template(text: str, others: Sequence[str]) -> _Template | None:
 
 def _from_tokens(
     text: str, tokens: Sequence[tuple[str, int]], kept: Sequence[bool]
-) -> _Template | None:
+) -> _GapSentence | None:
     """The template whose fixed texts are the tokens that are kept, with the blanks between."""
     fixed, gap = [""], False
     for at, (token, start) in enumerate(tokens):
@@ -369,10 +369,10 @@ def _from_tokens(
             fixed[-1] += text[start + len(token) : tokens[at + 1][1]]
     if gap:
         fixed.append("")
-    return _Template(tuple(fixed)) if len(fixed) >= 3 else None
+    return _GapSentence(tuple(fixed)) if len(fixed) >= 3 else None
 
 
-def _is_regular(template: _Template, rows: Sequence[tuple[_Unit, list[str]]]) -> bool:
+def _is_regular(template: _GapSentence, rows: Sequence[tuple[_ProseUnit, list[str]]]) -> bool:
     """Whether the fixed texts say something, the gaps are short, and a value stands in one."""
     words = [
         token
@@ -390,7 +390,7 @@ def _is_regular(template: _Template, rows: Sequence[tuple[_Unit, list[str]]]) ->
     return any(sum(map(is_value, column)) * 10 >= 8 * len(column) for column in columns)
 
 
-def _name(template: _Template, at: int, values: Sequence[str]) -> str:
+def _name(template: _GapSentence, at: int, values: Sequence[str]) -> str:
     """The name of a gap: the words before it, with the unit that follows in brackets."""
     before, after = template.fixed[at], template.fixed[at + 1]
     words = _words_before(before.strip().removeprefix(_unit_of(before)) if at else before)
