@@ -10,6 +10,7 @@
 #   make build/TASK.prompt.md    one task; TASKS=folder says where task folders lie
 #   make clean                   remove build/
 #   make bench                   time scan; bench-columns, bench-linking, bench-model measure
+#   make bench-prepare           tables of documents beside markitdown, pdfplumber, liteparse
 #   make train                   train the judge's weights; DATA=folder holds benchmarks
 #   make test-model              one real model; make fuzz  damaged input, for SECONDS_OF_FUZZ
 #   make help                    this list
@@ -32,7 +33,7 @@ MODEL_STAGES ?= vote,collapse,describe,prompt
 
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install dev demo test check format generated prompts clean bench bench-columns bench-model bench-linking train test-model fuzz
+.PHONY: help install dev demo test check format generated prompts clean bench bench-columns bench-model bench-linking bench-prepare train test-model fuzz
 
 install: $(VENV)/.installed
 
@@ -128,6 +129,10 @@ bench-model: dev
 
 bench-linking: dev
 	$(BIN)/python tools/bench/linking.py --data $(DATA)
+
+bench-prepare: dev
+	$(PIP) --group bench
+	$(BIN)/python tools/bench/documents.py
 
 train: dev
 	$(PIP) --group train

@@ -424,7 +424,7 @@ def score(
     found: Sequence[Found],
     same: Callable[[str | None, str | None], bool] | None = None,
 ) -> Score:
-    """Each true table against the one that agrees best; what is left over is invented."""
+    """Each true table against the one that agrees best, row by row; what is left is invented."""
     left = list(range(len(found)))
     total = Score()
     for table in expected:
@@ -444,9 +444,24 @@ def score(
 def _right(table: Truth, found: Found, same: Callable[[str | None, str | None], bool]) -> int:
     names, rows = found
     right = sum(a == b for a, b in zip(table.columns, names, strict=False))
-    for row, read in zip(table.rows, rows, strict=False):
-        right += sum(same(a, b) for a, b in zip(row, read, strict=False))
+    left = dict(enumerate(rows))
+    for at, row in enumerate(table.rows):
+        agree = {at: _agree(row, left[at], same)} if at in left else {}
+        if agree.get(at) != len(row):
+            agree |= {other: _agree(row, read, same) for other, read in left.items()}
+        best = max(agree, key=agree.__getitem__, default=None)
+        if best is not None and agree[best]:
+            right += agree[best]
+            del left[best]
     return right
+
+
+def _agree(
+    row: Sequence[str | None],
+    read: Sequence[str | None],
+    same: Callable[[str | None, str | None], bool],
+) -> int:
+    return sum(same(a, b) for a, b in zip(row, read, strict=False))
 
 
 def _same(a: str | None, b: str | None) -> bool:
