@@ -68,6 +68,69 @@ def test_total_and_title_of_a_sheet_are_told(built):
     assert "Source: the works" in table.notes
 
 
+def drawn(path, texts, *, turn=0) -> None:
+    """A PDF of texts at places, on a page that is turned so that they are upright."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path), pagesize=(595, 842), invariant=1)
+    if turn:
+        canvas.setPageRotation(turn)
+        canvas.rotate(turn if turn == 90 else -90)
+        canvas.translate(0 if turn == 90 else -842, -595 if turn == 90 else 0)
+    for x, y, text in texts:
+        canvas.drawString(x, y, text)
+    canvas.save()
+
+
+@pytest.mark.parametrize("turn", [0, 90, 270])
+def test_a_page_may_be_turned(tmp_path, turn):
+    rows = [
+        ["Town", "Output", "Day"],
+        *([f"Town {at}", str(at * 13), f"2020-01-0{at}"] for at in range(1, 9)),
+    ]
+    drawn(
+        tmp_path / "x.pdf",
+        [
+            (x, 500 - at * 16, text)
+            for at, row in enumerate(rows)
+            for x, text in zip((100, 300, 500), row, strict=True)
+        ],
+        turn=turn,
+    )
+    (table,) = read_document(tmp_path / "x.pdf").tables
+    assert [column.name for column in table.columns] == rows[0]
+    assert table.rows == rows[1:]
+
+
+@pytest.mark.parametrize("middle", [0, 6])
+def test_cells_without_rules_may_be_wrapped(tmp_path, middle):
+    """The long cell has two lines; the others stand at its first, or between both."""
+    texts: list[tuple[float, float, str]] = [
+        (50, 700, "Item"),
+        (120, 700, "Description"),
+        (300, 700, "Qty"),
+    ]
+    for at in range(1, 9):
+        y = 700 - at * 36
+        texts += [(50, y - middle, f"A{at}"), (300, y - middle, str(at * 7))]
+        texts += [(120, y, "a description that is"), (120, y - 12, f"longer than {at}")]
+    drawn(tmp_path / "x.pdf", texts)
+    (table,) = read_document(tmp_path / "x.pdf").tables
+    assert table.rows == [
+        [f"A{at}", f"a description that is longer than {at}", str(at * 7)] for at in range(1, 9)
+    ]
+
+
+def test_forms_and_lists_of_contents_are_no_tables(tmp_path):
+    form = [(50, 700 - 16 * at, f"{word}:") for at, word in enumerate(["Date", "No", "Due", "For"])]
+    form += [(200, 700 - 16 * at, f"2020-01-0{at + 1}") for at in range(4)]
+    form += [(50, 500 - 16 * at, f"{at}. Chapter {'.' * 60} {at * 7}") for at in range(1, 9)]
+    drawn(tmp_path / "x.pdf", form)
+    content = read_document(tmp_path / "x.pdf")
+    assert content.tables == []
+    assert content.lines[0] == "Date:  2020-01-01"
+
+
 # Spans.
 
 

@@ -19,6 +19,8 @@ _PART = 0.7
 """Line heights between two characters from which on they stand in different columns."""
 _SPACE = 0.18
 _FEWEST_LINES = 3
+_MOST_WRAPPED = 8
+"""Lines of one column between two lines of several."""
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]"
 )
@@ -30,7 +32,7 @@ class NoLibrary(Exception):
 
 @dataclass(frozen=True)
 class Box:
-    """A character, a run of them, or a rule."""
+    """A character, a run of them, or a rule; a character has its blank before it in ``text``."""
 
     left: float
     top: float
@@ -208,11 +210,15 @@ def runs_of(chars: Sequence[Box]) -> list[Box]:
 
 
 def _run(chars: Sequence[Box]) -> Box:
-    text = chars[0].text
+    text = chars[0].text.lstrip()
     for last, char in pairwise(chars):
         gap = (char.left - last.right) / max(min(char.height, last.height), 0.1)
-        wide = _WIDE.match(last.text) and _WIDE.match(char.text)
-        text += (" " if gap > (0.5 if wide else _SPACE) else "") + char.text
+        own = char.text.lstrip()
+        if _WIDE.match(text[-1]) and _WIDE.match(own):
+            blank = gap > 0.5
+        else:
+            blank = gap > _SPACE or own != char.text
+        text += f" {own}" if blank else own
     return Box(
         chars[0].left,
         min(char.top for char in chars),
@@ -349,30 +355,99 @@ def _edges(places: Sequence[float]) -> list[float]:
 # Columns without rules.
 
 
-def _blocks(lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
-    """Lines that follow each other, parted where lines with columns meet lines without."""
-    block: list[PageLine] = []
+def _blocks(lines: Sequence[PageLine]) -> list[list[PageLine]]:
+    """Lines that follow each other, parted where lines with columns meet lines without.
+
+    Lines of one run that continue cells of a table around them do not part it.
+    """
+    blocks: list[list[PageLine]] = []
     for line in lines:
-        if block and (len(block[-1].runs) > 1) != (len(line.runs) > 1):
-            yield block
-            block = []
-        block.append(line)
-    if block:
-        yield block
+        if not blocks or (len(blocks[-1][-1].runs) > 1) != (len(line.runs) > 1):
+            blocks.append([])
+        blocks[-1].append(line)
+    whole: list[list[PageLine]] = []
+    for block in blocks:
+        if len(whole) > 1 and len(block[0].runs) > 1 and _continues(whole[-2], whole[-1], block):
+            block = [*whole.pop(-2), *whole.pop(-1), *block]
+        whole.append(block)
+    for above, below in pairwise(whole):
+        if len(above) > 1 and len(above[-1].runs) > 1 and len(below[0].runs) == 1:
+            count = _tail(above, below)
+            above += below[:count]
+            del below[:count]
+    return [block for block in whole if block]
+
+
+def _continues(
+    above: Sequence[PageLine], between: Sequence[PageLine], below: Sequence[PageLine]
+) -> bool:
+    """Whether a few lines between two blocks stand within their columns and near to both."""
+    if len(between) > _MOST_WRAPPED or len(between[0].runs) > 1 or len(above[0].runs) < 2:
+        return False
+    spans = _spans([line for line in (*above, *below) if len(line.runs) > 1])
+    ends = [above[-1], *between, below[0]]
+    if len(spans) < 2 or any(
+        after.box.top - before.box.bottom > 2.0 * before.box.height
+        for before, after in pairwise(ends)
+    ):
+        return False
+    return all(_met(line.runs[0], spans) <= 1 for line in between)
+
+
+def _met(run: Box, spans: Sequence[tuple[float, float]]) -> int:
+    """How many columns a run reaches into."""
+    return sum(run.left < right and left < run.right for left, right in spans)
+
+
+def _tail(above: Sequence[PageLine], below: Sequence[PageLine]) -> int:
+    """How many lines of one run below a table go on with cells of its last row."""
+    spans = _spans([line for line in above if len(line.runs) > 1])
+    count, last = 0, above[-1].box
+    for line in below[:_MOST_WRAPPED]:
+        run = line.runs[0]
+        near = run.top - last.bottom < 0.3 * last.height
+        if not near or len(spans) < 2 or run.left < spans[0][1] or _met(run, spans) > 1:
+            break
+        count, last = count + 1, run
+    return count
 
 
 def _block_parts(block: Sequence[PageLine], rules: Sequence[Box]) -> Iterator[Box | PageTable]:
     """A block as one table, or as its lines."""
-    spans = _spans(block) if len(block) >= _FEWEST_LINES else []
-    if len(spans) < 2:
-        yield from (line.box for line in block)
-        return
-    top = next((at for at, line in enumerate(block) if len(line.runs) >= len(spans) - 1), 0)
-    cells = [row for line in block if (row := _row(line, spans))]
-    if len(cells) == len(block) and _is_tabular(block, cells, rules):
-        yield PageTable(block[0].box.top, block[-1].box.bottom, cells, 1 + top if top else None)
-    else:
-        yield from (line.box for line in block)
+    full = [line for line in block if len(line.runs) > 1]
+    spans = _spans(full) if len(block) >= _FEWEST_LINES and full else []
+    if len(spans) >= 2:
+        top = next((at for at, line in enumerate(block) if len(line.runs) >= len(spans) - 1), 0)
+        rows = _rows(block, spans)
+        cells = [_row(PageLine([run for line in row for run in line.runs]), spans) for row in rows]
+        if _is_tabular(block, cells, rules, wrapped=len(rows) < len(block)):
+            header = 1 + top if top and len(rows) == len(block) else None
+            yield PageTable(block[0].box.top, block[-1].box.bottom, cells, header)
+            return
+    yield from (line.box for line in block)
+
+
+def _rows(
+    block: Sequence[PageLine], spans: Sequence[tuple[float, float]]
+) -> list[Sequence[PageLine]]:
+    """The lines of each row: one, or several where cells are wrapped.
+
+    Rows part where the gap is wider than between the lines of a cell; where all gaps are alike,
+    at lines that have a text in the first column.
+    """
+    if all(len(line.runs) > 1 for line in block):
+        return [[line] for line in block]
+    gaps = [after.box.top - before.box.bottom for before, after in pairwise(block)]
+    height = statistics.median(line.box.height for line in block)
+    apart = [gap > min(gaps) + 0.25 * height for gap in gaps]
+    if not any(apart):
+        apart = [line.runs[0].left < spans[0][1] for line in block[1:]]
+    rows: list[list[PageLine]] = [[block[0]]]
+    for line, new in zip(block[1:], apart, strict=True):
+        if new:
+            rows.append([])
+        rows[-1].append(line)
+    return list(rows)
 
 
 def _spans(block: Sequence[PageLine]) -> list[tuple[float, float]]:
@@ -404,12 +479,18 @@ def _row(line: PageLine, spans: Sequence[tuple[float, float]]) -> list[str]:
 
 
 def _is_tabular(
-    block: Sequence[PageLine], cells: Sequence[Sequence[str]], rules: Sequence[Box]
+    block: Sequence[PageLine],
+    cells: Sequence[Sequence[str]],
+    rules: Sequence[Box],
+    *,
+    wrapped: bool,
 ) -> bool:
     """Whether columns hold values, or short texts between rules: columns of prose do not."""
     lengths = [len(text) for row in cells for text in row if text]
-    if statistics.mean(lengths) > 30:
+    if len(cells) < 2 or statistics.mean(lengths) > (60 if wrapped else 30):
         return False
+    if sum(row[0].endswith((":", "：")) for row in cells) * 2 > len(cells):
+        return False  # labels of a form
     first, last = block[0].box, block[-1].box
     near = [rule for rule in rules if first.top - 12 < rule.top < last.bottom + 12]
     if any(rule.right - rule.left > 0.8 * (first.right - first.left) for rule in near):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import statistics
 import time
@@ -22,7 +23,7 @@ from stages.core.documents.layout import (
 )
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 _EDGE = 0.08
 """Share of a page's height from its edges within which running heads stand."""
@@ -104,8 +105,9 @@ def _pages(
 
 
 def _page(page: PdfPage, number: int, reading: Reading, *, ocr: bool) -> _PdfPage:
-    turn = _Turn(page)
-    chars = list(_chars(page, turn))
+    text = page.get_textpage()
+    turn = _Turn(page, _direction(text))
+    chars = list(_chars(text, turn))
     if len(chars) >= _FEW_CHARS or not _has_picture(page):
         return _PdfPage(number, turn.height, page_layout(chars, list(_rules(page, turn))).parts)
     if not ocr:
@@ -119,11 +121,22 @@ def _page(page: PdfPage, number: int, reading: Reading, *, ocr: bool) -> _PdfPag
     return _PdfPage(number, turn.height, [line.box for line in lines], not lines)
 
 
-class _Turn:
-    """From the coordinates of a page, y up, to those as it is seen, y down."""
+def _direction(text: PdfTextPage) -> int:
+    """How many degrees most of the text has to be turned to the right to be upright."""
+    from pypdfium2 import raw
 
-    def __init__(self, page: PdfPage) -> None:
-        self.rotation = page.get_rotation()
+    angles = Counter(
+        round(-math.degrees(raw.FPDFText_GetCharAngle(text, at)) / 90) * 90 % 360
+        for at in range(min(text.count_chars(), 500))
+    )
+    return angles.most_common(1)[0][0] if angles else 0
+
+
+class _Turn:
+    """From the coordinates of a page, y up, to those in which its text is upright, y down."""
+
+    def __init__(self, page: PdfPage, rotation: int) -> None:
+        self.rotation = rotation
         left, bottom, right, top = page.get_cropbox()
         self.origin = (left, bottom)
         self.size = (right - left, top - bottom)
@@ -148,23 +161,25 @@ class _Turn:
         return x, height - y
 
 
-def _chars(page: PdfPage, turn: _Turn) -> Iterator[Box]:
+def _chars(text: PdfTextPage, turn: _Turn) -> Iterator[Box]:
     """Characters with the room that the font gives them; blanks and hidden ones left out."""
     from pypdfium2 import raw
 
-    text = page.get_textpage()
     rect = raw.FS_RECTF()
     seen: set[tuple[str, int, int]] = set()
+    blank = ""
     for at in range(text.count_chars()):
         char = chr(raw.FPDFText_GetUnicode(text, at) or 32)
         if char.isspace() or not char.isprintable() or raw.FPDFText_IsGenerated(text, at) == 1:
+            blank = " "
             continue
         if not raw.FPDFText_GetLooseCharBox(text, at, ctypes.byref(rect)):
             continue
         place = (char, round(rect.left), round(rect.bottom))
         if rect.right > rect.left and place not in seen:
             seen.add(place)
-            yield turn.box(rect.left, rect.bottom, rect.right, rect.top, char)
+            yield turn.box(rect.left, rect.bottom, rect.right, rect.top, blank + char)
+            blank = ""
 
 
 def _has_picture(page: PdfPage) -> bool:
