@@ -372,7 +372,7 @@ def _blocks(lines: Sequence[PageLine]) -> list[list[PageLine]]:
         whole.append(block)
     for above, below in pairwise(whole):
         if len(above) > 1 and len(above[-1].runs) > 1 and len(below[0].runs) == 1:
-            count = _tail(above, below)
+            count = _wrapped_end(above, below)
             above += below[:count]
             del below[:count]
     return [block for block in whole if block]
@@ -391,22 +391,22 @@ def _continues(
         for before, after in pairwise(ends)
     ):
         return False
-    return all(_met(line.runs[0], spans) <= 1 for line in between)
+    return all(_reach(line.runs[0], spans) <= 1 for line in between)
 
 
-def _met(run: Box, spans: Sequence[tuple[float, float]]) -> int:
+def _reach(run: Box, spans: Sequence[tuple[float, float]]) -> int:
     """How many columns a run reaches into."""
     return sum(run.left < right and left < run.right for left, right in spans)
 
 
-def _tail(above: Sequence[PageLine], below: Sequence[PageLine]) -> int:
+def _wrapped_end(above: Sequence[PageLine], below: Sequence[PageLine]) -> int:
     """How many lines of one run below a table go on with cells of its last row."""
     spans = _spans([line for line in above if len(line.runs) > 1])
     count, last = 0, above[-1].box
     for line in below[:_MOST_WRAPPED]:
         run = line.runs[0]
         near = run.top - last.bottom < 0.3 * last.height
-        if not near or len(spans) < 2 or run.left < spans[0][1] or _met(run, spans) > 1:
+        if not near or len(spans) < 2 or run.left < spans[0][1] or _reach(run, spans) > 1:
             break
         count, last = count + 1, run
     return count
