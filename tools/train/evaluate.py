@@ -23,7 +23,7 @@ import numpy as np
 from stages.core.evaluate.gold import Gold
 from stages.core.evaluate.metrics import CatalogFacts, Measure, measure
 from stages.core.judge import judge
-from stages.core.judge.rank import set_model, trees
+from stages.core.judge.rank import select, set_model, trees
 from stages.core.judge.section import to_section
 from stages.core.readers import kept
 from tools.bench.data import Case, Data
@@ -103,6 +103,44 @@ def cut_line(found: list[tuple[Rows, Array]], target: float, cuts: Array) -> str
         f"  tokens gone {100 * (1 - tokens / all_tokens):5.1f} %"
         f", mean of questions {100 * (1 - float(np.mean(shares))):5.1f} %"
     )
+
+
+#: Prices of a loss, and targets of recall, that stand side by side.
+PRICES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
+BESIDE = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99)
+
+
+def report_costs(rows: Sequence[Rows], chances: list[Array], cuts: Array) -> None:
+    """Strict recall against tokens kept a question: by the cut, and by the price of a loss."""
+    print("strict recall at mean tokens: the cut by --recall, then --loss-tokens")
+    for kind in sorted({row.kind for row in rows}):
+        found = [(row, c) for row, c in zip(rows, chances, strict=True) if row.kind == kind]
+        by_cut = [
+            (str(target), [c >= min(limit_of(target, row.n_tables, cuts), c.max()) for row, c in found])
+            for target in BESIDE
+        ]
+        by_price = [(str(price), [by_price_of(row, c, price) for row, c in found]) for price in PRICES]
+        for which in (by_cut, by_price):
+            print(f"  {kind:16s}" + "  ".join(cost_point(name, found, kept) for name, kept in which))
+
+
+def by_price_of(row: Rows, chance: Array, price: float) -> Array:
+    """As `select.by_cost`, with exact tokens."""
+    if row.all_tokens <= select.SMALL:
+        return np.ones(len(chance), dtype=bool)
+    worth = np.maximum(row.tokens - select.LINE, 0.0)
+    made: Array = (chance * price >= worth) | (chance == chance.max())
+    return made
+
+
+def cost_point(name: str, found: list[tuple[Rows, Array]], kept: list[Array]) -> str:
+    """One point of the curve."""
+    hits = sum(
+        not row.lost and not (row.gold & ~keep).any()
+        for (row, _), keep in zip(found, kept, strict=True)
+    )
+    tokens = sum(float(row.tokens[keep].sum()) for (row, _), keep in zip(found, kept, strict=True))
+    return f"{name}: {100 * hits / len(found):.1f} at {tokens / len(found):.0f}"
 
 
 #: Sets that are measured, and targets of recall.

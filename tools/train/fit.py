@@ -27,10 +27,17 @@ import numpy as np
 from stages.core.judge.rank import set_model
 from stages.core.judge.rank.probability import sigmoid
 from tools.bench.data import Data
-from tools.train import export
+from tools.train import described, export
 from tools.train import set_model as joint
 from tools.train.data import FOLDS, TRAIN_SETS, Rows, merged, single, union
-from tools.train.evaluate import link_measures, report, report_cuts, report_links, worst
+from tools.train.evaluate import (
+    link_measures,
+    report,
+    report_costs,
+    report_cuts,
+    report_links,
+    worst,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "stages" / "core" / "judge" / "data"
@@ -58,7 +65,16 @@ TIMES = 2
 #: Targets of strict recall that cuts are measured for.
 TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
 #: Sets that a cut has to serve, each with the same weight.
-SERVED = ("spider-dev", "cspider-dev", "bird-train", "snails-native", "spider2-lite", "merged")
+SERVED = (
+    "spider-dev",
+    "cspider-dev",
+    "bird-train",
+    "snails-native",
+    "spider2-lite",
+    "merged",
+    "described-en",
+    "described-zh",
+)
 #: Sizes of catalog that cuts are measured for: what stands for it, from, to. Sets with fewer
 #: questions of a size say nothing there.
 SIZES, LEAST_ASKED = ((4, 1, 6), (9, 7, 12), (25, 13, 60), (300, 61, 10**6)), 80
@@ -90,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     chances = [sigmoid(score) for score in tables]
     cuts = table_cuts(rows, chances)
     report_cuts(rows, chances, cuts)
+    report_costs(rows, chances, cuts)
     if args.worst:
         worst(rows, tables, args.worst[0], int(args.worst[1]), int(args.worst[2]))
     if not columns_too:
@@ -148,6 +165,7 @@ def gathered(data: Data, small: bool) -> list[Rows]:
         }
     rows = list(single(data, limits))
     rows += merged(data, 10 if small else 12, 40)
+    rows += described.catalogs(data, 4 if small else 10)
     rows += union(data, 250 if small else None)
     print(f"{len(rows)} questions in {time.monotonic() - start:.0f} s", file=sys.stderr)
     return rows

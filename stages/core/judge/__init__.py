@@ -50,6 +50,7 @@ def judge(
     tables: Sequence[Table],
     *,
     recall: float = 0.99,
+    loss_tokens: float | None = None,
     without: Sequence[str] = (),
     history: History | None = None,
     rules: Rules | None = None,
@@ -65,6 +66,8 @@ def judge(
         tables: The catalog's table records; their order changes nothing.
         recall: Strict recall to aim at, 0 to 1: the share of questions in which every needed
             table is to be kept. 1 keeps everything.
+        loss_tokens: Tokens that a needed table is worth: tables are kept whose chance times this
+            is more than what they take; ``recall`` then says nothing of tables.
         without: Channels to switch off, from `CHANNELS`.
         history: Co-occurrence of tables in past SQL.
         rules: User rules; what they add is kept, what they forbid ranks last.
@@ -85,6 +88,7 @@ def judge(
         task,
         sorted(tables, key=lambda table: table["name"]),
         recall=recall,
+        loss_tokens=loss_tokens,
         without=frozenset(without),
         history=history,
         rules=rules,

@@ -175,7 +175,8 @@ class Explainer:
         order = np.argsort(-bounded, kind="stable")
         held = self.match.columns[rows]
         keys = self.index.is_key[held] & ("key" not in self.without)
-        keeps = kept[owners] & ((chances >= np.float64(limit)) | keys)
+        spelled = np.isin(rows, list(self.match.spelled)) & (self.recall > 0)
+        keeps = kept[owners] & ((chances >= np.float64(limit)) | keys | spelled)
         each = (part[order].tolist() for part in (rows, held, owners, keys, keeps, bounded))
         left = 0
         for row, column, table, key, keep, likely in zip(*each, strict=True):

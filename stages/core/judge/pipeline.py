@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from stages.core.judge import explain
 from stages.core.judge.index.postings import Floats
 from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
+from stages.core.judge.index.keys import last_name
 from stages.core.judge.match.data_lookup import with_hits
 from stages.core.judge.match.match import Match, match_catalog
 from stages.core.judge.match.values import as_indexed
+from stages.core.judge.question.patterns import is_spelled
 from stages.core.judge.question.question import read
 from stages.core.judge.rank import scores as rank_scores
 from stages.core.judge.rank import select
 from stages.core.judge.store import gc_paused, open_index
+from stages.core.text import composed
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
@@ -35,6 +38,7 @@ def decide(
     tables: Sequence[Table],
     *,
     recall: float,
+    loss_tokens: float | None = None,
     without: frozenset[str],
     history: History | None,
     rules: Rules | None,
@@ -50,7 +54,13 @@ def decide(
     wanted = chosen | frozenset(effect.add if effect else ())
     if history is not None and "co-occurrence" not in without:
         scores = rank_scores.boost(scores, match.index.canonical, history, wanted)
-    kept = select.select(scores, recall, match.index.counts, is_spoken_for(match))
+    told, counts = is_spoken_for(match), match.index.counts
+    if loss_tokens is None:
+        kept = select.select(scores, recall, counts, told)
+    else:
+        kept = select.by_cost(scores, loss_tokens, match.index.tokens, counts, told)
+    if 0 < recall < 1:
+        kept |= spelled_tables(match, without)
     if recall < 1:
         kept = select.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
@@ -78,6 +88,34 @@ def matched(
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
     """Calibrated probabilities of all tables, float32 [T]."""
     return rank_scores.table_probabilities(match, without)
+
+
+#: Tables that hold a column of one name, from which the name is no one table's.
+MOST_HOLDERS = 3
+
+
+def spelled_tables(match: Match, without: frozenset[str]) -> NDArray[np.bool_]:
+    """Whether the question spells each table's name, or a column that few tables have; bool [T].
+
+    A name counts that stands by itself: no letter or digit of its own kind goes on before or
+    after it. Han stands in no spaces, and any other script may stand right beside it.
+    """
+    index, made = match.index, np.zeros(len(match.index.names), dtype=bool)
+    if "name" in without:
+        return made
+    text = match.question.text
+    low = text.lower()
+    for at, name in enumerate(index.names):
+        own = composed(last_name(name))
+        if own.lower() in low and is_spelled(own, text, set(match.question.quoted)):
+            made[at] = True
+    holders: dict[str, set[int]] = {}
+    for column, written in match.spelled.items():
+        owner = int(index.column_table[match.columns[column]])
+        holders.setdefault(written, set()).add(owner)
+    few = [at for found in holders.values() if len(found) <= MOST_HOLDERS for at in found]
+    made[few] = True
+    return made
 
 
 def is_spoken_for(match: Match) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from stages.core.jsontypes import JsonObject
 from stages.core.judge.index.index import Index, build
 from stages.core.judge.index.keys import KeyGraph, graph_of
 from stages.core.judge.index.postings import Distances, Postings
+from stages.core.judge.index.texts import TEXTS, Texts
 from stages.core.judge.judgment import Edge, How
 from stages.core.judge.match.expand import Vocabulary, vocabulary
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 9
+FORMAT = 10
 #: Indexes kept in one folder.
 MOST_FILES = 64
 _LISTS = ("by_table", "by_column")
@@ -39,6 +40,7 @@ _ARRAYS = (
     "column_table",
     "column_start",
     "lengths",
+    "tokens",
     "group",
     "family",
     "kin",
@@ -72,7 +74,11 @@ def save(index: Index, path: Path) -> None:
     for name in ("table_terms", "column_terms"):
         lists = getattr(index, name)
         arrays[f"{name}/start"], arrays[f"{name}/doc"] = lists.start, lists.doc
+    for name, held in index.texts.items():
+        arrays[f"text-{name}/start"], arrays[f"text-{name}/doc"] = held.lists.start, held.lists.doc
+        arrays[f"text-{name}/weight"] = held.weight
     texts = {
+        "words": {name: [list(held.words), held.n_docs] for name, held in index.texts.items()},
         "canonical": index.canonical,
         "names": index.names,
         "columns": index.columns,
@@ -141,11 +147,19 @@ def _index(held: JsonObject) -> Index:
         by_column=lists["by_column"],
         table_terms=Postings(held["table_terms/start"], held["table_terms/doc"]),
         column_terms=Postings(held["column_terms/start"], held["column_terms/doc"]),
+        texts={name: _words(name, held, *texts["words"][name]) for name in TEXTS},
         keys=keys,
         near=near,
         distances=Distances(near),
         **{name: held[name] for name in _ARRAYS},
     )
+
+
+def _words(name: str, held: JsonObject, found: list[str], n_docs: int) -> Texts:
+    """One kind of text from its arrays and words."""
+    number = {word: at for at, word in enumerate(found)}
+    lists = Postings(held[f"text-{name}/start"], held[f"text-{name}/doc"])
+    return Texts(number, lists, held[f"text-{name}/weight"], n_docs)
 
 
 def _keys(edges: list[tuple[str, list[str], str, list[str], How]]) -> KeyGraph:

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge.index.copies import copies_of
+from stages.core.judge.index.costs import costs_of
 from stages.core.judge.index.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.index.names import root, spelled
 from stages.core.judge.index.parts import Parts, family, parts_of
 from stages.core.judge.index.postings import Distances, Floats, Ints, Postings, postings, turned
 from stages.core.judge.index.semantic_types import kind_bits, kinds_of, terms_of
+from stages.core.judge.index.texts import Texts, texts_of
 from stages.core.judge.language import tokenize
 from stages.core.judge.language.dates import MONTHS
 from stages.core.judge.match.values import is_plain_number
@@ -62,6 +64,8 @@ class Index:
         values: Whole value, lower case → columns in which it was seen.
         spelled: Name without separators → columns (see `words.compact`).
         lengths: int32 [tables], terms of all fields, for BM25.
+        tokens: float32 [tables], what each takes in a prompt, about (`costs_of`).
+        texts: Words of all texts with their BM25 weights, by kind (`texts.TEXTS`).
         keys: Relations between the tables.
         group: int32 [tables], the database (prefix of the name, or connected part) of each.
         near: Numbers of the neighbours of each table.
@@ -87,6 +91,8 @@ class Index:
     values: dict[str, tuple[int, ...]]
     spelled: dict[str, tuple[int, ...]]
     lengths: Ints
+    tokens: Floats
+    texts: dict[str, Texts]
     keys: KeyGraph
     group: Ints
     near: tuple[Ints, ...]
@@ -133,6 +139,18 @@ class Index:
         """How much each table counts beside all: those that are alike count once; float32 [T]."""
         made: Floats = (1.0 / np.bincount(self.like))[self.like].astype(np.float32)
         return made
+
+    @cached_property
+    def pointed(self) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
+        """Numbers of the tables that point to each table, and of those that it points to."""
+        number = {name: at for at, name in enumerate(self.names)}
+        pairs = {(number[edge.left], number[edge.right]) for edge in self.keys.edges}
+        into: list[list[int]] = [[] for _ in self.names]
+        out: list[list[int]] = [[] for _ in self.names]
+        for left, right in sorted(pairs):
+            into[right].append(left)
+            out[left].append(right)
+        return _arrays(into), _arrays(out)
 
     @cached_property
     def timely(self) -> NDArray[np.bool_]:
@@ -250,6 +268,8 @@ def _index(
         values={value: tuple(dict.fromkeys(found)) for value, found in values.items()},
         spelled=_spelled(columns),
         lengths=lengths.astype(np.int32),
+        tokens=costs_of(tables),
+        texts=texts_of(tables),
         keys=keys,
         group=_groups(names, keys),
         near=near,
@@ -313,6 +333,11 @@ def _near(names: Sequence[str], keys: KeyGraph) -> tuple[Ints, ...]:
         np.array(sorted(number[other] for other in keys.neighbours.get(name, ())), dtype=np.int32)
         for name in names
     )
+
+
+def _arrays(lists: Sequence[Sequence[int]]) -> tuple[Ints, ...]:
+    """Lists of numbers as arrays."""
+    return tuple(np.array(found, dtype=np.int32) for found in lists)
 
 
 def _numbered(keys: Iterable[Hashable]) -> Ints:

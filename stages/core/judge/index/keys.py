@@ -203,13 +203,14 @@ def _own_key(table: Table) -> list[str]:
 def _to_named(
     table: Table, named: Mapping[str, Table], spelled: Mapping[str, Table]
 ) -> Iterator[Edge]:
-    """``singer_id`` leads to the table ``singer`` or ``singers``; where there is none,
-    ``home_team_id`` to ``team`` and ``hero_id`` to the one table whose name ends so."""
+    """``singer_id`` and ``singer`` lead to the table ``singer`` or ``singers``; where there is
+    none, ``home_team_id`` to ``team`` and ``hero_id`` to the one table whose name ends so."""
     for column in table["columns"]:
         parts = tokenize.terms(column["name"])
-        if len(parts) < 2 or parts[-1] not in KEY_WORDS:
-            continue
-        other = _meant(parts[:-1], table, named) or _ending(column["name"], table, spelled)
+        if len(parts) > 1 and parts[-1] in KEY_WORDS:
+            other = _meant(parts[:-1], table, named) or _ending(column["name"], table, spelled)
+        else:
+            other = _same_name(column, table, named)
         if other is not None and other["columns"]:
             keys = other.get("primary_key") or [other["columns"][0]["name"]]
             yield Edge(table["name"], (column["name"],), other["name"], (keys[0],), "name")
@@ -222,6 +223,16 @@ def _meant(parts: Sequence[str], table: Table, named: Mapping[str, Table]) -> Ta
         if other is not None and other["name"] != table["name"]:
             return other
     return None
+
+
+def _same_name(column: Column, table: Table, named: Mapping[str, Table]) -> Table | None:
+    """The other table that is called as a column is, where the types of both ends agree."""
+    other = named.get(tokenize.compact(" ".join(tokenize.terms(column["name"]))))
+    if other is None or other["name"] == table["name"]:
+        return None
+    key = (other.get("primary_key") or [""])[0]
+    types = [each["type"] for each in other["columns"] if each["name"] == key]
+    return other if not key or types == [column["type"]] else None
 
 
 def _ending(column: str, table: Table, spelled: Mapping[str, Table]) -> Table | None:

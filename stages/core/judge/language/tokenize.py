@@ -185,6 +185,16 @@ def terms(name: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in split(name))
 
 
+def plain_parts(text: str) -> list[str]:
+    """The lower-case parts of a text or name between separators and humps, uncut; Chinese runs
+    stay whole.
+
+    >>> plain_parts("netProfit_2 of 净利润")
+    ['net', 'profit', '2', 'of', '净利润']
+    """
+    return [part.lower() for part in _PARTS.findall(_HUMP.sub(" ", composed(text)))]
+
+
 @lru_cache(maxsize=64)
 def sentence(text: str, limit: int = 100_000) -> tuple[tuple[str, int, int], ...]:
     """The words of a text with their places: ``(spelling, start, end)``.

@@ -33,6 +33,8 @@ FIELD_WEIGHT = {
 HELD = 0.35
 #: Tables that go on to the full features.
 MOST_CANDIDATES, MOST_OF_FAMILY = 250, 40
+#: Tables that go on for their texts alone.
+BY_TEXT = 30
 _K1, _B = 1.2, 0.75
 
 
@@ -47,6 +49,8 @@ class Match:
         candidates: int32 [K], tables by number, ascending.
         columns: int32 [C], columns of the candidates by number; ``starts`` int32 [K + 1].
         column: Field → float32 [U, C] for those of `COLUMN_FIELDS`.
+        texts: Kind of text → float32 BM25, of tables [T] (``all``, ``own``, and the best of the
+            columns as ``column``); ``column_text`` float32 [C] of the candidate columns.
         met: float32 [V], the best likeness of any unit with each of the catalog's terms.
         complete: float32 [C], share of each candidate column's name that is met.
         when, which: float32 [T], see `part_hits`.
@@ -64,6 +68,8 @@ class Match:
     columns: Ints
     starts: Ints
     column: Mapping[str, Floats]
+    texts: Mapping[str, Floats]
+    column_text: Floats
     met: Floats
     complete: Floats
     when: Floats
@@ -92,7 +98,8 @@ def match_catalog(
     exact = whole_values(question, index.values, index.spellings) if "value" not in without else {}
     spelled = spelled_out(question, index) if "name" not in without else {}
     first = _first(table, idf, index, exact, spelled) * (1.0 + 0.3 * when + 0.2 * which)
-    candidates = _candidates(first, index)
+    texts, column_text = _by_text(question, index, without)
+    candidates = _candidates(first, texts["all"], index)
     columns, starts = _columns_of(candidates, index)
     local = np.full(len(index.columns), -1, dtype=np.int32)
     local[columns] = np.arange(len(columns), dtype=np.int32)
@@ -115,6 +122,8 @@ def match_catalog(
         columns=columns,
         starts=starts,
         column=column,
+        texts=texts,
+        column_text=column_text[columns],
         met=met,
         complete=complete,
         when=when,
@@ -122,6 +131,20 @@ def match_catalog(
         exact={int(local[c]): v for c, v in exact.items() if local[c] >= 0},
         spelled={int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
     )
+
+
+def _by_text(
+    question: ParsedQuestion, index: Index, without: frozenset[str]
+) -> tuple[dict[str, Floats], Floats]:
+    """BM25 of the texts by kind (`Match.texts`), and of all columns; nothing where names or
+    descriptions are switched off."""
+    asked = () if without & {"name", "description"} else question.words
+    found = {name: held.scores(asked) for name, held in index.texts.items()}
+    columns = found["column"]
+    best = np.zeros(len(index.names), dtype=np.float32)
+    met = np.flatnonzero(columns)
+    np.maximum.at(best, index.column_table[met], columns[met])
+    return found | {"column": best}, columns
 
 
 def strongest(table: Mapping[str, Floats]) -> Floats:
@@ -229,8 +252,8 @@ def _first(
     return made
 
 
-def _candidates(first: Floats, index: Index) -> Ints:
-    """The best tables by first score, with the neighbours of the very best.
+def _candidates(first: Floats, text: Floats, index: Index) -> Ints:
+    """The best tables by first score and by their texts, with the neighbours of the very best.
 
     At most `MOST_OF_FAMILY` parts of one family go on, so that a thousand days of one table leave
     room for others.
@@ -245,7 +268,8 @@ def _candidates(first: Floats, index: Index) -> Ints:
     place[by_family] = np.arange(len(order)) - starts[families[by_family]]
     best = order[place < MOST_OF_FAMILY][:MOST_CANDIDATES]
     near = [index.near[at] for at in best[:20]]
-    return np.unique(np.concatenate([best, *near])).astype(np.int32)
+    told = np.argsort(-text, kind="stable")[:BY_TEXT]
+    return np.unique(np.concatenate([best, told[text[told] > 0], *near])).astype(np.int32)
 
 
 def _columns_of(candidates: Ints, index: Index) -> tuple[Ints, Ints]:

@@ -4,7 +4,10 @@ grouping, an average, a place, a person or a time."""
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
+
+from stages.core.judge.language.tokenize import STOP
 
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,120})\"|“([^”\n]{1,120})”|‘([^’\n]{1,120})’|(?<!\w)'([^'\n]{1,120})'(?!\w)"
@@ -102,3 +105,34 @@ def hinted(hint: str) -> tuple[tuple[str, ...], ...]:
             if parts[0]:
                 found[tuple(" ".join(parts[:size]) for size in range(len(parts), 0, -1))] = None
     return tuple(found)
+
+
+_PLAIN = re.compile(r"[a-z]+")
+
+
+def is_spelled(name: str, text: str, quoted: Collection[str] = ()) -> bool:
+    """Whether a text has a name in it that stands by itself.
+
+    A name of one ASCII letter and one that is an everyday word has to be quoted, or spelled with
+    a capital, digit or sign that everyday words do not have.
+
+    >>> is_spelled("t_user", "查询t_user的人数"), is_spelled("age", "by page")
+    (True, False)
+    >>> is_spelled("🍎", "how many 🍎?"), is_spelled("in", "in May"), is_spelled("a", "a b")
+    (True, False, False)
+    """
+    if name.lower() in quoted:
+        return True
+    if len(name) == 1 and name.isascii():
+        return False
+    if _PLAIN.fullmatch(name.lower()) and (name.lower() in STOP or len(name) < 3):
+        return False
+    flags = 0 if len(name) < 3 else re.IGNORECASE
+    before, after = (r"(?<![A-Za-z0-9_])" * _is_ascii(name[0])), _is_ascii(name[-1])
+    pattern = before + re.escape(name) + r"(?![A-Za-z0-9_])" * after
+    return re.search(pattern, text, flags) is not None
+
+
+def _is_ascii(letter: str) -> bool:
+    """Whether it is an ASCII letter, digit or underscore."""
+    return letter.isascii() and (letter.isalnum() or letter == "_")

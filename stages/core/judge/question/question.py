@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from stages.core.judge.index import texts
 from stages.core.judge.language import chinese, dates, lexicon, tokenize
 from stages.core.judge.question import entities, patterns
 from stages.core.text import composed
@@ -112,6 +113,8 @@ class ParsedQuestion:
         numbers: Whole numbers as written, without leading zeros.
         named: Runs of capitalised words inside sentences: people, places, titles; none where the
             form is not to count. ``runs``: the same in any case, as values to look up.
+        text: The question and its hints, composed.
+        words: Words of all that was read, as texts are scored by (`texts.words`), each once.
         hinted: Names of columns that the hint compares, computes with or refers to (``city = 'X'``,
             ``MAX(Score)``), each as the runs of words it may be, the longest first.
     """
@@ -127,6 +130,8 @@ class ParsedQuestion:
     named: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     hinted: tuple[tuple[str, ...], ...] = ()
+    words: tuple[str, ...] = ()
+    text: str = ""
 
 
 def read(task: Task, without: frozenset[str] = frozenset()) -> ParsedQuestion:
@@ -158,6 +163,8 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> ParsedQuestion:
         named=runs if "form" not in without else (),
         runs=runs,
         hinted=patterns.hinted(hint),
+        words=tuple(dict.fromkeys(texts.words(whole))),
+        text=f"{question}\n{hint}",
     )
 
 

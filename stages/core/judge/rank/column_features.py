@@ -11,7 +11,7 @@ from stages.core.judge.index.postings import Floats, Ints
 from stages.core.judge.index.semantic_types import KINDS
 from stages.core.judge.match.match import Match
 from stages.core.judge.rank import trees
-from stages.core.judge.rank.table_features import column_scores, rank_of
+from stages.core.judge.rank.table_features import column_scores, rank_of, share_of_best
 
 #: Tables whose columns are judged at least, where there are so many.
 MOST_TABLES = 15
@@ -71,6 +71,9 @@ def column_features(match: Match, rows: Ints, scores: Floats) -> dict[str, Float
         "in_table": _share_in(name_score, owner, len(index.names)),
         "everywhere": name_score / max(float(name_score.max(initial=0.0)), 1e-9),
         "rank": rank_of(name_score),
+        "text": share_of_best(match.column_text[rows]),
+        "text_in_table": _share_in(match.column_text[rows], owner, len(index.names)),
+        "text_rank": rank_of(match.column_text[rows]),
         "value_whole": _flags(match.exact, len(match.columns))[rows],
         "spelled": _flags(match.spelled, len(match.columns))[rows],
         "any_spelled": np.full(len(rows), float(len(match.spelled) > 0)),

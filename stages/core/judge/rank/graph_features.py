@@ -25,6 +25,8 @@ class CandidateGraph:
         gain: float16 [U, K], likeness of units times their share of all weight.
         tables: The candidates by number; ``distances`` tells joins between tables.
         alike: float32 [K, K], how much of their names' terms two tables share (Jaccard).
+        into, out: Numbers, among the candidates, of those that point to each one by a key, and
+            of those that it points to.
         kin: int [K], same for tables of one cryptic root (``ORCT``, ``RCT1``, ``ARCT``).
     """
 
@@ -35,6 +37,8 @@ class CandidateGraph:
     distances: Distances
     alike: Floats
     kin: Ints
+    into: tuple[Ints, ...]
+    out: tuple[Ints, ...]
 
 
 def candidate_graph(match: Match, keys: bool = True) -> CandidateGraph:
@@ -58,7 +62,15 @@ def _candidate_graph(index: Index, tables: Ints, keys: bool) -> CandidateGraph:
         index.distances if keys else Distances((NOWHERE,) * len(index.names)),
         name_jaccard(index, tables),
         np.unique(index.kin[tables], return_inverse=True)[1],
+        *(_renumbered(held, tables, local, keys) for held in index.pointed),
     )
+
+
+def _renumbered(
+    held: tuple[Ints, ...], tables: Ints, local: Ints, keys: bool
+) -> tuple[Ints, ...]:
+    """Lists of tables for each candidate, as places among the candidates."""
+    return tuple(found[(found >= 0) & keys] for found in (local[held[at]] for at in tables))
 
 
 def graph_features(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
@@ -88,10 +100,20 @@ def graph_features(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
             "to_top": to_top,
             "new_cover": _new_cover(first, around.gain),
         }
+        | _pointed(first, around)
         | _akin(first, around)
         | _on_paths(first, around)
         | _in_group(first, around.group)
     )
+
+
+def _pointed(first: Floats, around: CandidateGraph) -> dict[str, Floats]:
+    """The best scores of the tables that point to each one, as facts to their dictionary, and
+    of those that it points to."""
+    return {
+        name: np.array([first[near].max(initial=0.0) for near in held])
+        for name, held in (("into_best", around.into), ("out_best", around.out))
+    }
 
 
 def weighted_similarity(match: Match, tables: Ints) -> Floats:

@@ -58,6 +58,47 @@ def select(
     return kept & (told | (UNTOLD / max(float(others.sum()), 1.0) >= limit))
 
 
+LOSS_TOKENS = 6_000.0
+"""Tokens that an answer is worth: what a needed table that was folded costs. Measured on databases
+held back (tools/train/evaluate.py prints the curve)."""
+
+SMALL, LINE = 600.0, 12.0
+"""Tokens of a catalog that is never folded, and of the line that is left of a folded table."""
+
+
+def by_cost(
+    scores: Floats,
+    loss_tokens: float,
+    tokens: Floats,
+    counts: Floats,
+    told: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Which tables to keep because losing them costs more than they do.
+
+    Args:
+        scores: Probabilities, float32 [T].
+        loss_tokens: Tokens that a needed table is worth; infinite keeps everything.
+        tokens: What each table takes whole, float32 [T].
+        counts: How much each table counts beside all (`Index.counts`): parts that are shown
+            as one take their tokens once.
+        told: Whether a word of the question speaks for a table (`select`).
+
+    Returns:
+        bool [T]; the best and its ties are kept.
+    """
+    shown = tokens * counts
+    if float(shown.sum()) <= SMALL or not len(scores):
+        return np.ones(len(scores), dtype=bool)
+    worth = np.maximum(tokens - LINE, 0.0) * counts
+    kept: NDArray[np.bool_] = (scores * np.float64(loss_tokens) >= worth) | (
+        scores == scores.max()
+    )
+    if not told[scores == scores.max()].any():
+        return kept | ~told
+    untold = UNTOLD / max(float(counts[~told].sum()), 1.0)
+    return kept & (told | (untold * loss_tokens >= worth))
+
+
 def by_time(kept: NDArray[np.bool_], when: Floats, family: Ints) -> NDArray[np.bool_]:
     """The kept tables with all parts of a family that hold the time asked for where one is
     kept, and without its parts that hold another.

@@ -45,6 +45,7 @@ def table_features(match: Match) -> dict[str, Floats]:
     made["first_share"] = share_of_best(match.first[cand])
     made["first_rank"] = rank_of(match.first[cand])
     made["name_spelled"] = _spelled(match)
+    made |= _texts(match)
     made |= _columns(match)
     made |= _shape(match)
     made |= _group(match)
@@ -105,6 +106,27 @@ def _share(match: Match, best: Floats, total: float) -> Floats:
     return made
 
 
+def _texts(match: Match) -> dict[str, Floats]:
+    """How well the texts explain the question, and how much the catalog is described."""
+    made: dict[str, Floats] = {}
+    cand, n = match.candidates, len(match.candidates)
+    for name, scores in match.texts.items():
+        made[f"text_{name}"] = share_of_best(scores[cand])
+        made[f"text_{name}_rank"] = rank_of(scores[cand])
+    ranked = np.sort(match.texts["all"][cand])[::-1]
+    lead = (ranked[0] - ranked[1]) / ranked[0] if n > 1 and ranked[0] > 0 else 0.0
+    columns = match.index.by_column["cdesc"]
+    described = len(np.unique(columns.doc)) / max(len(match.index.columns), 1)
+    own = np.zeros(len(match.index.names), dtype=np.float32)
+    own[match.index.by_table["tdesc"].doc] = 1.0
+    total = float(match.idf.sum()) or 1.0
+    names = match.idf @ match.table["tname"][:, cand] / total
+    made["text_lead"] = np.full(n, lead)
+    made["described"], made["own_described"] = np.full(n, described), own[cand]
+    made["names_meet"] = np.full(n, float(names.max(initial=0.0)))
+    return made
+
+
 def _spelled(match: Match) -> Floats:
     """Whether a table's name stands in the question or hint as the schema spells it
     (``Paper.Id``)."""
@@ -158,7 +180,11 @@ def _shape(match: Match) -> dict[str, Floats]:
     index, cand = match.index, match.candidates
     n = len(cand)
     degree = np.array([len(index.near[at]) for at in cand])
+    into, out = (np.array([len(held[at]) for at in cand]) for held in index.pointed)
     return {
+        "pointed_to": np.log1p(into),
+        "points_to": np.log1p(out),
+        "pointed_share": share_of_best(into.astype(np.float32)),
         "n_columns": np.log1p(np.diff(match.starts)),
         "degree": np.log1p(degree),
         "name_terms": index.table_terms.sizes()[cand],
