@@ -49,6 +49,7 @@ async def link(
     lang: str = "auto",
     timeout: float | None = None,
     recall: float = RECALL,
+    loss_tokens: float | None = None,
     without: Sequence[str] = (),
     rules: RuleFile | None = None,
     history: QueryLog | None = None,
@@ -66,6 +67,8 @@ async def link(
         lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
         timeout: Seconds for one call.
         recall: Strict table recall to aim at, 0 to 1.
+        loss_tokens: Tokens that a needed table is worth; tables are then kept whose chance times
+            this is more than what they take, whatever ``recall`` says. None goes by ``recall``.
         without: Channels of the judge that are switched off.
         rules: What the user adds or forbids for certain questions.
         history: Which tables past SQL used together.
@@ -77,7 +80,8 @@ async def link(
     Raises:
         DataError: The task has no question, or ``values`` is asked for without data.
     """
-    hints = Hints(recall, tuple(without), rules, history, index, database if values else None)
+    data = database if values else None
+    hints = Hints(recall, tuple(without), rules, history, index, data, loss_tokens)
     if values and database is None:
         raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
     ready = hints.ready(task, tables)
@@ -220,6 +224,13 @@ STAGE = Stage(
             default=RECALL,
             show_default=True,
             help="Strict table recall to aim at; higher keeps more.",
+        ),
+        click.Option(
+            ["--loss-tokens"],
+            type=FiniteFloatRange(0),
+            metavar="TOKENS",
+            help="Keep tables by what they cost, instead of --recall: those whose chance times"
+            " this is more than their tokens.",
         ),
         click.Option(
             ["--without"],

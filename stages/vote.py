@@ -21,7 +21,7 @@ import click
 from stages.core.errors import DataError
 from stages.core.excerpts import KNOWLEDGE_CHARS, VIDEO_CHARS
 from stages.core.excerpts import OPTIONS as EXCERPTS
-from stages.core.judge.priors.hints import VOTED as RECALL
+from stages.core.judge.priors.hints import LOSS_TOKENS, VOTED
 from stages.core.lang import Lang, choose
 from stages.core.lines import schema
 from stages.core.lines.sections import section
@@ -66,7 +66,8 @@ async def vote(
     max_tokens: int = MAX_TOKENS,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
-    recall: float = RECALL,
+    recall: float | None = None,
+    loss_tokens: float = LOSS_TOKENS,
 ) -> Vote:
     """The TableRelevanceResult of one task (first seed, 2.3).
 
@@ -81,7 +82,10 @@ async def vote(
         skip_under: Ask nothing where all table blocks together stay under so many tokens.
         max_tokens: Tokens of a user input above which tables are judged in batches.
         knowledge_chars, video_chars: Characters shown of these; 0 shows all.
-        recall: Share of needed tables that the built-in judge aims to keep.
+        recall: Share of needed tables that the built-in judge aims to keep; None goes by
+            ``loss_tokens``.
+        loss_tokens: Tokens that a needed table is worth to the built-in judge: a table is folded
+            whose chance of being needed times this is less than the tokens it saves.
 
     Raises:
         DataError: The task has no question.
@@ -94,7 +98,7 @@ async def vote(
     if not voted:
         answer = VoteAnswer({}, 0, {"skipped": "there is no candidate table"})
     elif model is None:
-        answer = _builtin(task, tables, lang, recall)
+        answer = _builtin(task, tables, lang, recall, loss_tokens)
     else:
         terms = VoteOptions(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
         answer = await _by_model(model, task, voted, lang, terms)
@@ -246,16 +250,23 @@ def _fits(blocks: Sequence[str], skip_under: int) -> str:
     return f"{len(blocks)} tables of {tokens} tokens, under --skip-under {skip_under}"
 
 
-def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> VoteAnswer:
+def _builtin(
+    task: Task, tables: Sequence[Table], lang: Lang, recall: float | None, loss_tokens: float
+) -> VoteAnswer:
     """The one round of the built-in judge, by the ``link`` section where it stands."""
     from stages.core.judge import RankedTable, judge, reason
 
     link = section(task, "link")
     if link is None:
-        ranked = {
-            table.name: table for table in judge(task, tables, recall=recall, columns=False).tables
-        }
-        meta = _differing(recall=(recall, RECALL))
+        found = judge(
+            task,
+            tables,
+            recall=VOTED if recall is None else recall,
+            loss_tokens=loss_tokens if recall is None else None,
+            columns=False,
+        )
+        ranked = {table.name: table for table in found.tables}
+        meta = _differing(recall=(recall, None), loss_tokens=(loss_tokens, LOSS_TOKENS))
     else:
         from stages.core.linking.judgment import ranked_table
 
@@ -264,10 +275,8 @@ def _builtin(task: Task, tables: Sequence[Table], lang: Lang, recall: float) -> 
     outcomes = {}
     for name in (table["name"] for table in candidates(tables)):
         # A link section leaves out the tables it found nothing about; the judge none.
-        found = ranked.get(name) or RankedTable(name, 0.0, link is None)
-        outcomes[name] = TableOutcome(
-            found.keep, "1/1" if found.keep else "0/1", reason(found, lang)
-        )
+        one = ranked.get(name) or RankedTable(name, 0.0, link is None)
+        outcomes[name] = TableOutcome(one.keep, "1/1" if one.keep else "0/1", reason(one, lang))
     return VoteAnswer(outcomes, 1, meta)
 
 
@@ -299,10 +308,17 @@ STAGE = Stage(
         click.Option(
             ["--recall"],
             type=FiniteFloatRange(0, 1),
-            default=RECALL,
             metavar="SHARE",
+            help="builtin: share of needed tables to keep, instead of --loss-tokens.",
+        ),
+        click.Option(
+            ["--loss-tokens"],
+            type=FiniteFloatRange(0),
+            default=LOSS_TOKENS,
+            metavar="TOKENS",
             show_default=True,
-            help="builtin: share of needed tables to keep, where `link` has not run.",
+            help="builtin: what losing a needed table costs; tables stay that cost less than"
+            " this times their chance. Where `link` has run, it decides.",
         ),
     ),
     counts=_counts,

@@ -164,7 +164,9 @@ def _described(table: Table, style: Style, folder: Path) -> dict[str, Any]:
             made["examples"] = column["examples"]
         columns.append(made)
     for name, en, zh in style.extra:
-        columns.append({"name": name, "type": "text", "description": en if style.lang == "en" else zh})
+        columns.append(
+            {"name": name, "type": "text", "description": en if style.lang == "en" else zh}
+        )
     record: dict[str, Any] = {
         **table,
         "name": cryptic(table["name"], style, "T"),
@@ -201,7 +203,10 @@ def _listed(told: Sequence[str], style: Style) -> str:
 def catalogs(data: Data, each: int) -> list[Rows]:
     """Questions on described catalogs, ``each`` catalogs a fold and language."""
     jobs = [
-        (data.folder, fold, lang, at) for fold in range(FOLDS) for lang in OPENINGS for at in range(each)
+        (data.folder, fold, lang, at)
+        for fold in range(FOLDS)
+        for lang in OPENINGS
+        for at in range(each)
     ]
     with ProcessPoolExecutor() as pool:
         return [row for rows in pool.map(_rows, jobs) for row in rows]

@@ -115,13 +115,13 @@ def report_costs(rows: Sequence[Rows], chances: list[Array], cuts: Array) -> Non
     print("strict recall at mean tokens: the cut by --recall, then --loss-tokens")
     for kind in sorted({row.kind for row in rows}):
         found = [(row, c) for row, c in zip(rows, chances, strict=True) if row.kind == kind]
-        by_cut = [
-            (str(target), [c >= min(limit_of(target, row.n_tables, cuts), c.max()) for row, c in found])
+        kept = {
+            f"recall {target}": [
+                c >= min(limit_of(target, r.n_tables, cuts), c.max()) for r, c in found
+            ]
             for target in BESIDE
-        ]
-        by_price = [(str(price), [by_price_of(row, c, price) for row, c in found]) for price in PRICES]
-        for which in (by_cut, by_price):
-            print(f"  {kind:16s}" + "  ".join(cost_point(name, found, kept) for name, kept in which))
+        } | {f"price {price}": [by_price_of(r, c, price) for r, c in found] for price in PRICES}
+        print(f"  {kind:16s}" + "  ".join(cost_point(name, found, kept[name]) for name in kept))
 
 
 def by_price_of(row: Rows, chance: Array, price: float) -> Array:

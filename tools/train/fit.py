@@ -165,7 +165,7 @@ def gathered(data: Data, small: bool) -> list[Rows]:
         }
     rows = list(single(data, limits))
     rows += merged(data, 10 if small else 12, 40)
-    rows += described.catalogs(data, 4 if small else 10)
+    rows += described.catalogs(data, 4 if small else 8)
     rows += union(data, 250 if small else None)
     print(f"{len(rows)} questions in {time.monotonic() - start:.0f} s", file=sys.stderr)
     return rows

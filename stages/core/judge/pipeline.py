@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import explain
+from stages.core.judge.index.keys import last_name
 from stages.core.judge.index.postings import Floats
 from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
-from stages.core.judge.index.keys import last_name
 from stages.core.judge.match.data_lookup import with_hits
 from stages.core.judge.match.match import Match, match_catalog
 from stages.core.judge.match.values import as_indexed

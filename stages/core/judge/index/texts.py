@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stages.core.judge.index.postings import Floats, Ints, Postings
+from stages.core.judge.index.postings import Floats, Ints, Postings, counted
 from stages.core.judge.language import chinese, tokenize
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _texts(counts: Sequence[Counter[str]]) -> Texts:
     start = np.zeros(len(number) + 1, dtype=np.int32)
     np.cumsum(np.bincount(held[:, 0], minlength=len(number)), out=start[1:])
     doc = held[:, 1].astype(np.int32)
-    lengths = np.bincount(doc, held[:, 2], minlength=len(counts))
+    lengths = counted(doc, len(counts), held[:, 2].astype(np.float32))
     weight = _weights(start, doc, held[:, 2].astype(np.float64), lengths)
     return Texts(number, Postings(start, doc), weight, len(counts))
 

@@ -30,6 +30,11 @@ VOTED = 0.97
 folded table can still be found."""
 
 
+LOSS_TOKENS = 32_000.0
+"""Tokens that an answer is worth: what a needed table that was folded costs. Measured on databases
+held back (`tools/train/evaluate.py` prints strict recall against tokens)."""
+
+
 @dataclass(frozen=True)
 class Hints:
     """What shapes the judge's answer beside the task and its tables."""
@@ -40,6 +45,7 @@ class Hints:
     history: QueryLog | None
     index: Path | None = None
     data: Database | None = None
+    loss_tokens: float | None = None
 
     def ready(self, task: Task, tables: Sequence[Table]) -> Ready:
         """The judge with one task before it.
@@ -77,6 +83,7 @@ class Hints:
         """What differs from the defaults; files by their hashes."""
         given = {
             "recall": self.recall if self.recall != RECALL else None,
+            "loss_tokens": self.loss_tokens,
             "without": sorted(self.without),
             "rules": str(self.rules) if self.rules else None,
             "history": str(self.history) if self.history else None,
@@ -145,6 +152,7 @@ class Ready:
             self.task,
             self.tables,
             recall=self.hints.recall,
+            loss_tokens=self.hints.loss_tokens,
             without=self.hints.without,
             history=history,
             rules=rules,

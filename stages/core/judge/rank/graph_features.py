@@ -66,9 +66,7 @@ def _candidate_graph(index: Index, tables: Ints, keys: bool) -> CandidateGraph:
     )
 
 
-def _renumbered(
-    held: tuple[Ints, ...], tables: Ints, local: Ints, keys: bool
-) -> tuple[Ints, ...]:
+def _renumbered(held: tuple[Ints, ...], tables: Ints, local: Ints, keys: bool) -> tuple[Ints, ...]:
     """Lists of tables for each candidate, as places among the candidates."""
     return tuple(found[(found >= 0) & keys] for found in (local[held[at]] for at in tables))
 

@@ -58,10 +58,6 @@ def select(
     return kept & (told | (UNTOLD / max(float(others.sum()), 1.0) >= limit))
 
 
-LOSS_TOKENS = 6_000.0
-"""Tokens that an answer is worth: what a needed table that was folded costs. Measured on databases
-held back (tools/train/evaluate.py prints the curve)."""
-
 SMALL, LINE = 600.0, 12.0
 """Tokens of a catalog that is never folded, and of the line that is left of a folded table."""
 
@@ -90,13 +86,12 @@ def by_cost(
     if float(shown.sum()) <= SMALL or not len(scores):
         return np.ones(len(scores), dtype=bool)
     worth = np.maximum(tokens - LINE, 0.0) * counts
-    kept: NDArray[np.bool_] = (scores * np.float64(loss_tokens) >= worth) | (
-        scores == scores.max()
-    )
+    kept: NDArray[np.bool_] = (scores * np.float64(loss_tokens) >= worth) | (scores == scores.max())
     if not told[scores == scores.max()].any():
         return kept | ~told
     untold = UNTOLD / max(float(counts[~told].sum()), 1.0)
-    return kept & (told | (untold * loss_tokens >= worth))
+    known: NDArray[np.bool_] = told | (untold * loss_tokens >= worth)
+    return kept & known
 
 
 def by_time(kept: NDArray[np.bool_], when: Floats, family: Ints) -> NDArray[np.bool_]:
