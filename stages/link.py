@@ -66,15 +66,12 @@ async def link(
         model: Who chooses among what recall found; None leaves the judge's own answer.
         lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
         timeout: Seconds for one call.
-        recall: Strict table recall to aim at, 0 to 1.
-        loss_tokens: Tokens that a needed table is worth; tables are then kept whose chance times
-            this is more than what they take, whatever ``recall`` says. None goes by ``recall``.
+        recall, loss_tokens: Strict table recall to aim at, else what a needed table is worth.
         without: Channels of the judge that are switched off.
         rules: What the user adds or forbids for certain questions.
         history: Which tables past SQL used together.
         index: Folder that keeps the judge's indexes between runs; None keeps none.
-        values: Whether to look for the question's words in the whole data too.
-        database: The data; None where the catalog has none.
+        values: Whether to look for the question's words in the whole ``database`` too.
         max_tokens: Tokens of one message to the model.
 
     Raises:

@@ -82,10 +82,7 @@ async def vote(
         skip_under: Ask nothing where all table blocks together stay under so many tokens.
         max_tokens: Tokens of a user input above which tables are judged in batches.
         knowledge_chars, video_chars: Characters shown of these; 0 shows all.
-        recall: Share of needed tables that the built-in judge aims to keep; None goes by
-            ``loss_tokens``.
-        loss_tokens: Tokens that a needed table is worth to the built-in judge: a table is folded
-            whose chance of being needed times this is less than the tokens it saves.
+        recall: Share of needed tables to keep; None goes by ``loss_tokens`` (`select.by_cost`).
 
     Raises:
         DataError: The task has no question.
@@ -105,8 +102,7 @@ async def vote(
     made = result(
         task["task_id"], tables, answer.outcomes, rounds_ok=answer.rounds_ok, error=answer.error
     )
-    meta = {"from": [*TASK_INPUTS, "tables"], "lang": lang, **answer.meta}
-    made["meta"] = cast("Meta", meta)
+    made["meta"] = cast("Meta", {"from": [*TASK_INPUTS, "tables"], "lang": lang, **answer.meta})
     return made
 
 

@@ -41,6 +41,23 @@ OPENINGS = {
         "今天是2021年12月24日，",
     ),
 }
+#: Letters of names that no data knows, what such names end with, and how they stand.
+NAMED = {
+    "en": (
+        ("bren", "low", "tark", "vim", "osta", "quil"),
+        (" Holdings Inc.", " Group", ""),
+        "For {}, ",
+    ),
+    "zh": (
+        tuple("普洛瓷途牛弘曜淀兴晟禾沪"),
+        ("股份有限公司", "药业", "证券", "信托", "银行", ""),
+        "{}，",
+    ),
+}
+DATES = {
+    "en": ("", " on 2020-12-31", " in 2021"),
+    "zh": ("", "2020年12月31日", "2021-11-25", "2019年"),
+}
 #: Columns that every table has: name, description in English and in Chinese.
 HOUSEKEEPING = (
     ("ID", "record ID", "ID"),
@@ -271,6 +288,13 @@ def _together(
     return tables, cases
 
 
+def named(style: Style) -> str:
+    """A name and a date before a question that say nothing of the tables needed."""
+    parts, ends, form = NAMED[style.lang]
+    name = "".join(style.rng.sample(parts, 2)).capitalize() + style.rng.choice(ends)
+    return form.format(name + style.rng.choice(DATES[style.lang]))
+
+
 def _asked(
     cases: Sequence[Case], new: dict[str, dict[str, Any]], prefix: str, style: Style
 ) -> Iterator[Case]:
@@ -279,6 +303,7 @@ def _asked(
         if not all(name.lower() in new for name in case.gold):
             continue
         opening = style.rng.choice(OPENINGS[style.lang]) if style.rng.random() < 0.4 else ""
+        opening += named(style) if style.rng.random() < 0.5 else ""
         task: Any = {**case.task, "question": opening + case.task["question"]}
         if style.name != "natural":
             task.pop("evidence", None)

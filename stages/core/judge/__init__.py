@@ -64,10 +64,8 @@ def judge(
     Args:
         task: Its ``question``, ``evidence``, ``knowledge``, ``video`` are read.
         tables: The catalog's table records; their order changes nothing.
-        recall: Strict recall to aim at, 0 to 1: the share of questions in which every needed
-            table is to be kept. 1 keeps everything.
-        loss_tokens: Tokens that a needed table is worth: tables are kept whose chance times this
-            is more than what they take; ``recall`` then says nothing of tables.
+        recall: Share of questions, 0 to 1, that are to keep all they need. 1 keeps everything.
+        loss_tokens: What a needed table is worth (`select.by_cost`), instead of ``recall``.
         without: Channels to switch off, from `CHANNELS`.
         history: Co-occurrence of tables in past SQL.
         rules: User rules; what they add is kept, what they forbid ranks last.

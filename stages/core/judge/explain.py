@@ -172,7 +172,7 @@ class Explainer:
         # No column is likelier than its table; whether to keep it is asked as if the table is kept.
         owners = self.index.column_table[self.match.columns[rows]]
         bounded = np.minimum(chances, self.scores[owners])
-        order = np.argsort(-bounded, kind="stable")
+        order = np.lexsort((-chances, -bounded))
         held = self.match.columns[rows]
         keys = self.index.is_key[held] & ("key" not in self.without)
         spelled = np.isin(rows, list(self.match.spelled)) & (self.recall > 0)

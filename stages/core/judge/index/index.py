@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge.index.copies import copies_of
-from stages.core.judge.index.costs import costs_of
 from stages.core.judge.index.keys import KeyGraph, key_graph, last_name
 from stages.core.judge.index.names import root, spelled
 from stages.core.judge.index.parts import Parts, family, parts_of
 from stages.core.judge.index.postings import Distances, Floats, Ints, Postings, postings, turned
 from stages.core.judge.index.semantic_types import kind_bits, kinds_of, terms_of
-from stages.core.judge.index.texts import Texts, texts_of
+from stages.core.judge.index.texts import Texts, costs_of, texts_of
 from stages.core.judge.language import tokenize
 from stages.core.judge.language.dates import MONTHS
 from stages.core.judge.match.values import is_plain_number

@@ -20,9 +20,10 @@ import numpy as np
 
 from stages.core.judge.index.postings import Floats, Ints, Postings, counted
 from stages.core.judge.language import chinese, tokenize
+from stages.core.text import parted
 
 if TYPE_CHECKING:
-    from stages.core.records import Table
+    from stages.core.records import Column, Table
 
 #: Texts that are scored: of tables with their columns, of tables alone, of columns.
 TEXTS = ("all", "own", "column")
@@ -130,3 +131,33 @@ def _weights(start: Ints, doc: Ints, times: Floats, lengths: Floats) -> Floats:
     norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1e-9))
     made: Floats = np.repeat(idf, seen) * times * (K1 + 1) / (times + norm[doc])
     return made.astype(np.float32)
+
+
+# What tables take in a prompt, by the length of their texts: no vocabulary of tokens is loaded.
+
+#: Bytes of UTF-8 of one token of o200k, about, in English names and in Chinese descriptions.
+BYTES = 4.0
+#: Examples of a column that are shown, and letters of one.
+SHOWN, SHOWN_LETTERS = 3, 80
+
+
+def costs_of(tables: Sequence[Table]) -> Floats:
+    """Tokens of each table with its columns, about; float32 [tables]."""
+    made = [
+        _size(table["name"], table.get("nl_name"), table.get("description"), table.get("comment"))
+        + sum(map(_column, table["columns"]))
+        for table in tables
+    ]
+    return (np.array(made, dtype=np.float32) / BYTES).astype(np.float32)
+
+
+def _column(column: Column) -> int:
+    """Bytes of the line that stands for a column."""
+    seen = (parted(value)[0][:SHOWN_LETTERS] for value in column.get("examples", ())[:SHOWN])
+    told = (column.get("description"), column.get("comment"))
+    return _size(column["name"], column["type"], *told, *seen)
+
+
+def _size(*parts: str | None) -> int:
+    """Bytes of some texts and what stands between them."""
+    return sum(len(part.encode("utf-8", "replace")) + 1 for part in parts if part)

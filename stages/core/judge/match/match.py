@@ -95,18 +95,15 @@ def match_catalog(
         named = by_letter(question, index, table["cname"])
     best = strongest(table)
     idf = _idf(best)
-    exact = whole_values(question, index.values, index.spellings) if "value" not in without else {}
-    spelled = spelled_out(question, index) if "name" not in without else {}
+    exact, spelled = _whole(question, index, without)
     first = _first(table, idf, index, exact, spelled) * (1.0 + 0.3 * when + 0.2 * which)
-    texts, column_text = _by_text(question, index, without)
+    texts, by_column = _by_text(question, index, without)
     candidates = _candidates(first, texts["all"], index)
     columns, starts = _columns_of(candidates, index)
-    local = np.full(len(index.columns), -1, dtype=np.int32)
-    local[columns] = np.arange(len(columns), dtype=np.int32)
+    local = _places(columns, len(index.columns))
+    size = (n_units, len(columns))
     column = {
-        name: _matrix(
-            ways, index.by_column[name], (n_units, len(columns)), _on(name, without), local
-        )
+        name: _matrix(ways, index.by_column[name], size, _on(name, without), local)
         for name in COLUMN_FIELDS
     }
     complete = completeness(index.column_terms, columns, met)
@@ -123,7 +120,7 @@ def match_catalog(
         starts=starts,
         column=column,
         texts=texts,
-        column_text=column_text[columns],
+        column_text=by_column[columns],
         met=met,
         complete=complete,
         when=when,
@@ -131,6 +128,22 @@ def match_catalog(
         exact={int(local[c]): v for c, v in exact.items() if local[c] >= 0},
         spelled={int(local[c]): v for c, v in spelled.items() if local[c] >= 0},
     )
+
+
+def _places(columns: Ints, n: int) -> Ints:
+    """Where each of n columns stands among some; -1 where it does not."""
+    made = np.full(n, -1, dtype=np.int32)
+    made[columns] = np.arange(len(columns), dtype=np.int32)
+    return made
+
+
+def _whole(
+    question: ParsedQuestion, index: Index, without: frozenset[str]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Columns with a whole value of the question, and those spelled out in it."""
+    values = "value" not in without
+    exact = whole_values(question, index.values, index.spellings) if values else {}
+    return exact, spelled_out(question, index) if "name" not in without else {}
 
 
 def _by_text(

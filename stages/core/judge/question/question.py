@@ -171,11 +171,14 @@ def read(task: Task, without: frozenset[str] = frozenset()) -> ParsedQuestion:
 def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[QueryTerm]:
     """Content words of one text, and common words that ask for something (``where``)."""
     found = tokenize.sentence(text)
+    loose = _loose(found)
     meant = _meant(found, "translation" not in without) if "synonym" not in without else {}
     times = dates.places(text)
     for place, (spelling, start, end) in enumerate(found):
         low = spelling.lower()
         common = low in tokenize.STOP or low in tokenize.STOP_ZH
+        if place in loose:
+            continue
         if (common and place not in meant) or (len(low) == 1 and not chinese.is_han(low)):
             continue
         terms = [(tokenize.stem(low), 1.0)]
@@ -184,6 +187,21 @@ def _units(text: str, origin: Origin, without: frozenset[str]) -> Iterator[Query
         terms += meant.get(place, ())
         dated = any(first <= start and end <= last for first, last, _ in times)
         yield QueryTerm(spelling, tuple(terms), place, origin, dated)
+
+
+def _loose(found: tuple[tuple[str, int, int], ...]) -> frozenset[int]:
+    """Places of single Han that stand in a row: pieces of a name that the lexicon does not know,
+    each of which would be a rare word by itself (``普洛药业``)."""
+    alone = [
+        len(word) == 1 and chinese.is_han(word) and word not in tokenize.STOP_ZH
+        for word, _, _ in found
+    ]
+    beside = [
+        at
+        for at in range(len(found) - 1)
+        if alone[at] and alone[at + 1] and found[at][2] == found[at + 1][1]
+    ]
+    return frozenset({*beside, *(at + 1 for at in beside)})
 
 
 def _meant(found: tuple[tuple[str, int, int], ...], translate: bool) -> dict[int, lexicon.Terms]:

@@ -43,6 +43,8 @@ SPEAKERS, WANTED, LIFT = 5, 0.5, 0.6
 
 #: Channels without which keys say nothing about tables, and features of routing by first scores.
 GRAPH = frozenset({"neighbour", "key"})
+#: Features that say nothing where a channel is off, by how their names begin.
+OFF = {"routing": "group_", "form": "has_"}
 GROUPED = ("group_best", "group_sum", "group_best_rank", "group_sum_rank")
 
 
@@ -57,11 +59,10 @@ def with_graph_features(
     match: Match, features: dict[str, Floats], without: frozenset[str] = frozenset()
 ) -> dict[str, Floats]:
     """The features of the first look, and those that the key graph adds to them."""
-    if "routing" in without:
-        nothing = {
-            name: np.zeros_like(v) for name, v in features.items() if name.startswith("group_")
-        }
-        features = features | nothing
+    off = tuple(prefix for channel, prefix in OFF.items() if channel in without)
+    features = features | {
+        name: np.zeros_like(v) for name, v in features.items() if off and name.startswith(off)
+    }
     made = features | graph_features(
         first_stage_scores(features), candidate_graph(match, not without & GRAPH)
     )
