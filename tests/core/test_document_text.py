@@ -118,3 +118,25 @@ def test_tables_become_a_database_with_the_places_of_their_rows(tmp_path):
     assert not failed_file(path).exists()
     with pytest.raises(DataError, match="cannot be written"):
         write_tables(path / "below.db", {})
+
+
+def test_html_tables_in_markdown_have_the_lines_of_their_rows(tmp_path):
+    pipes, spans, other = tables(
+        tmp_path,
+        "# Sites\n\n|a|b|\n|-|-|\n|1|2|\n|3|4|\n\nText <b>here</b>.\n\n"
+        "<table><caption>Costs</caption>\n<tr><th rowspan=2>Town</th><th colspan=2>Cost</th></tr>\n"
+        "<tr><th>2020 (USD)</th><th>2021 (USD)</th></tr>\n<tr><td>Ayr</td>\n<td>1,200</td><td>7</td></tr>\n"
+        "<tr><td>Ely</td><td>3</td><td>4</td></tr>\n</table>\n\n<TABLE><tr><th>x<th>y<tr><td>5<td>6</TABLE>\n",
+    )
+    assert pipes.lines == [5, 6]
+    assert (spans.title, spans.rows, spans.lines) == (
+        "Costs",
+        [["Ayr", "1200", "7"], ["Ely", "3", "4"]],
+        [13, 15],
+    )
+    assert [(c.name, c.unit) for c in spans.columns] == [
+        ("Town", ""),
+        ("Cost_2020", "USD"),
+        ("Cost_2021", "USD"),
+    ]
+    assert (other.rows, other.lines) == ([["5", "6"]], [18])

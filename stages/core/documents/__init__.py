@@ -133,8 +133,9 @@ def _read_text(path: Path, kind: str, limits: ReadLimits) -> Reading:
 
 
 def _grids(path: Path, reading: Reading, limits: ReadLimits) -> list[CellGrid]:
-    """The tables of a text; of a long one in a child process, so that they end in time."""
-    if sum(map(len, reading.lines)) < _LONG:
+    """The tables of a text; of a long one, or one with HTML, in a child process."""
+    html = any("<table" in line.lower() for line in reading.lines)
+    if sum(map(len, reading.lines)) < _LONG and not html:
         return read_markdown(reading.lines).grids
     with tempfile.TemporaryFile() as stream:
         stream.write("\n".join(reading.lines).encode("utf-8", "replace"))

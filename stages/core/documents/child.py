@@ -77,10 +77,12 @@ def _read(kind: str, stream: IO[bytes], limits: ReadLimits, *, ocr: bool) -> Rea
     if kind in _PACKED:
         _check_package(stream, limits)
     if kind == "text":
+        from stages.core.documents.html import tables_in_text
         from stages.core.documents.markdown import read_markdown
 
         lines = stream.read().decode("utf-8", "replace").split("\n")
-        return Reading(grids=read_markdown(lines).grids)
+        grids = [*read_markdown(lines).grids, *tables_in_text(lines, limits.cells)]
+        return Reading(grids=sorted(grids, key=lambda grid: grid.lines[0]))
     if kind == "html":
         from stages.core.documents.html import read_html
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.documents.content import CellGrid, Reading
@@ -138,6 +138,44 @@ class _PageText:
             lines = list(range(first, first + len(cells)))
             self.reading.grids.append(CellGrid(cells, lines, header, title=title or self.title))
         return True
+
+
+_TABLE = re.compile(r"<table\b|</table\s*>", re.I)
+
+
+def tables_in_text(lines: Sequence[str], most_cells: int) -> list[CellGrid]:
+    """Tables in HTML that stand in Markdown, each row with its own line.
+
+    Args:
+        lines: Of the text.
+        most_cells: Cells of all tables together; rows beyond are left out.
+    """
+    grids: list[CellGrid] = []
+    for start, end in _table_lines(lines):
+        root, _ = _parsed("\n".join(lines[start:end]))
+        for table in root.iter("table") if root is not None else ():
+            cells, header = ([], None) if _is_layout(table) else grid_of(table, most_cells)
+            most_cells -= sum(map(len, cells))
+            numbers = [start + min(row.sourceline or 1, end - start) for row in rows_of(table)]
+            caption = table.find("caption")
+            title = cell_text(caption) if caption is not None else ""
+            if cells:
+                grids.append(CellGrid(cells, numbers[: len(cells)], header, title=title))
+    return grids
+
+
+def _table_lines(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Runs of lines, as indexes, from where a table begins to where it and those in it end."""
+    depth, start = 0, 0
+    for at, line in enumerate(lines):
+        for found in _TABLE.finditer(line):
+            if found[0][1] != "/":
+                start = at if depth == 0 else start
+                depth += 1
+            elif depth:
+                depth -= 1
+                if depth == 0:
+                    yield start, at + 1
 
 
 def _is_layout(table: HtmlElement) -> bool:

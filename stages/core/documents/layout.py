@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from stages.core.documents.grids import is_value
 
@@ -30,8 +31,7 @@ class NoLibrary(Exception):
     """The library that reads PDF, or recognises characters, is not installed."""
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """A character, a run of them, or a rule; a character has its blank before it in ``text``."""
 
     left: float
@@ -181,13 +181,16 @@ def _bands(lines: Sequence[PageLine], gutter: float) -> list[list[PageLine]]:
 def lines_of(chars: Sequence[Box]) -> list[PageLine]:
     """Characters that stand beside each other as lines, from top to bottom."""
     rows: list[list[Box]] = []
-    for char in sorted(chars, key=lambda char: (char.top + char.bottom) / 2):
-        middle = (char.top + char.bottom) / 2
-        row = rows[-1] if rows else None
-        if row is None or abs(middle - _middle(row)) > 0.4 * min(char.height, row[0].height):
-            rows.append([char])
-        else:
+    total = 0.0  # of the doubled middles of the last row
+    for char in sorted(chars, key=lambda char: char.top + char.bottom):
+        middle = char.top + char.bottom
+        row = rows[-1] if rows else []
+        if row and middle - total / len(row) <= 0.8 * min(char.height, row[0].height):
             row.append(char)
+            total += middle
+        else:
+            rows.append([char])
+            total = middle
     return [PageLine(runs_of(row)) for row in rows]
 
 

@@ -114,8 +114,8 @@ def _plain_tables(
 ) -> Iterator[CellGrid]:
     """A block that is a table drawn with bars, parted by tabs, or of fixed width."""
     numbers = [at for at in range(start, end) if at + 1 not in taken]
-    while numbers and not _parted(lines[numbers[0]]):
-        numbers.pop(0)
+    start = next((at for at, number in enumerate(numbers) if _parted(lines[number])), len(numbers))
+    del numbers[:start]
     while numbers and not _parted(lines[numbers[-1]]):
         numbers.pop()
     block = [(at + 1, lines[at]) for at in numbers]

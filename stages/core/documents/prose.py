@@ -18,6 +18,9 @@ from stages.core.documents.headings import is_unit
 
 SHARE = 0.9
 """Share of the lines that one pattern has to explain."""
+_SAMPLE_SHARE = 0.7
+"""That share of the lines of a long text that are looked at first."""
+_STRETCH = 300
 _FEWEST = 5
 """Lines below which nothing is a pattern."""
 _MOST_CHARS = 2_000
@@ -77,18 +80,32 @@ def tables_of_prose(content: DocumentContent) -> list[DocumentTable]:
     if content.kind == "subtitles":
         return []
     units = list(_units(content))
-    sentences = [
+    for reader in (_blocks, _line_pairs, _measures, _sentences, _statements, _list):
+        for parts_of in (list[_ProseUnit], _sentences_of):
+            if len(units) > 3 * _STRETCH:
+                looked_at = parts_of(_stretches(units))
+                if not reader(looked_at, _SAMPLE_SHARE):
+                    continue
+            found = reader(parts_of(units), SHARE)
+            if found:
+                return _tables(content, found)
+    return []
+
+
+def _stretches(units: Sequence[_ProseUnit]) -> list[_ProseUnit]:
+    """The head, the middle and the tail of a long text."""
+    middle = len(units) // 2
+    return [*units[:_STRETCH], *units[middle : middle + _STRETCH], *units[-_STRETCH:]]
+
+
+def _sentences_of(units: Sequence[_ProseUnit]) -> list[_ProseUnit]:
+    """The sentences of lines, each with the number of its line."""
+    return [
         _ProseUnit(unit.line, part.strip(), unit.block, unit.heading)
         for unit in units
         for part in _SENTENCE.split(unit.text)
         if part.strip()
     ]
-    for reader in (_blocks, _line_pairs, _measures, _sentences, _statements, _list):
-        for parts in (units, sentences):
-            found = reader(parts) if len(parts) >= _FEWEST else None
-            if found:
-                return _tables(content, found)
-    return []
 
 
 def _units(content: DocumentContent) -> Iterator[_ProseUnit]:
@@ -134,8 +151,8 @@ def _title(content: DocumentContent) -> str:
     return _MARKUP.sub("", next(headings, ""))
 
 
-def _enough(explained: int, units: Sequence[_ProseUnit]) -> bool:
-    return explained >= max(SHARE * len(units), _FEWEST)
+def _enough(explained: int, units: Sequence[_ProseUnit], share: float) -> bool:
+    return explained >= max(share * len(units), _FEWEST)
 
 
 # Pairs.
@@ -146,10 +163,10 @@ def _pairs(units: Sequence[_ProseUnit]) -> list[tuple[_ProseUnit, str, str]]:
     return [(unit, pair[1].strip(), pair[2] or "") for unit, pair in found if pair]
 
 
-def _blocks(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _blocks(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """Blocks of ``key: value``, one record each; the heading above is a column where it tells."""
     pairs = _pairs(units)
-    if not _enough(len(pairs), units):
+    if not _enough(len(pairs), units, share):
         return None
     records: dict[int, dict[str, str]] = {}
     lines: dict[int, int] = {}
@@ -174,7 +191,7 @@ def _blocks(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     return _ProseRows(names, rows, [*lines.values()], [u for u in units if u not in explained])
 
 
-def _line_pairs(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _line_pairs(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """Several ``key: value`` on each line, the same keys on all."""
     records: list[tuple[_ProseUnit, dict[str, str]]] = []
     for unit in units:
@@ -184,7 +201,7 @@ def _line_pairs(units: Sequence[_ProseUnit]) -> _ProseRows | None:
             records.append((unit, record))
     keys = list(dict.fromkeys(key for _, record in records for key in record))
     cells = sum(len(record) for _, record in records)
-    if not _enough(len(records), units) or cells * 2 < len(records) * len(keys):
+    if not _enough(len(records), units, share) or cells * 2 < len(records) * len(keys):
         return None
     explained = {unit for unit, _ in records}
     return _ProseRows(
@@ -195,12 +212,16 @@ def _line_pairs(units: Sequence[_ProseUnit]) -> _ProseRows | None:
     )
 
 
-def _list(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _list(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """A list of names with one value each: ``apples: 3 kg``."""
     pairs = [pair for pair in _pairs(units) if pair[2]]
     names = {name for _, name, _ in pairs}
     values = sum(is_value(value) for _, _, value in pairs)
-    if not _enough(len(pairs), units) or len(names) < len(pairs) or values < 0.8 * len(pairs):
+    if (
+        not _enough(len(pairs), units, share)
+        or len(names) < len(pairs)
+        or values < 0.8 * len(pairs)
+    ):
         return None
     explained = {unit for unit, _, _ in pairs}
     chinese = _word_for_name(names) == "名称"
@@ -224,13 +245,13 @@ _CHINESE = re.compile("[\u3400-\u9fff]")
 # Statements.
 
 
-def _measures(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _measures(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """Statements of more than one X, which a template would make a value."""
-    found = _statements(units)
+    found = _statements(units, share)
     return found if found and len(found.names) > 2 else None
 
 
-def _statements(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _statements(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """``The X of Y is Z``: a row for each Y, a column for each X."""
     for pattern in _STATEMENT:
         found = [
@@ -239,7 +260,7 @@ def _statements(units: Sequence[_ProseUnit]) -> _ProseRows | None:
         ]
         cells = [(unit, m["x"].strip(), m["y"].strip(), m["z"].strip()) for unit, m in found if m]
         wanted = list(dict.fromkeys(x for _, x, _, _ in cells))
-        if not _enough(len(cells), units) or len(wanted) * 2 > len(cells):
+        if not _enough(len(cells), units, share) or len(wanted) * 2 > len(cells):
             continue
         records: dict[str, dict[str, str]] = {}
         lines: dict[str, int] = {}
@@ -302,7 +323,7 @@ class _GapSentence:
         return found if at < end and all(found) else None
 
 
-def _sentences(units: Sequence[_ProseUnit]) -> _ProseRows | None:
+def _sentences(units: Sequence[_ProseUnit], share: float) -> _ProseRows | None:
     """One template that the lines share, learnt from some of them and tried on all."""
     step = max(1, len(units) // _TAKEN_FROM)
     sample = [unit.text for unit in units[::step]][: _TAKEN_FROM * 2]
@@ -318,7 +339,7 @@ def _sentences(units: Sequence[_ProseUnit]) -> _ProseRows | None:
         rows = [(unit, row) for unit in units if (row := template.gaps(unit.text))]
         if len(rows) > len(best):
             best, chosen = rows, template
-    if chosen is None or not _enough(len(best), units) or not _is_regular(chosen, best):
+    if chosen is None or not _enough(len(best), units, share) or not _is_regular(chosen, best):
         return None
     names = [_name(chosen, at, [row[at] for _, row in best]) for at in range(len(best[0][1]))]
     explained = {unit for unit, _ in best}
