@@ -170,6 +170,29 @@ def html(tmp_path, text, **limits):
     return read_document(path, ReadLimits(**limits))
 
 
+# Sheets.
+
+
+def test_tables_anywhere_on_a_sheet_are_found_whole(tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    first = [["Region", "Q1", "Q2"], ["N", 1, 2], [None, 3, 4], [], ["E", 5, 6], ["W", 7, 8]]
+    second = [["Second table"], [], ["Other", "Value"], ["a", 1.5], ["b", 2.25]]
+    for rows, down, right in ((first, 5, 3), (second, 13, 1)):
+        for at, row in enumerate(rows):
+            for column, value in enumerate(row):
+                sheet.cell(at + down, column + right, value)
+    sheet.merge_cells("C6:C7")
+    book.save(tmp_path / "x.xlsx")
+    content = read_document(tmp_path / "x.xlsx")
+    assert "Second table" in content.lines[5]
+    one, two = content.tables
+    assert one.rows == [["N", "1", "2"], ["N", "3", "4"], ["E", "5", "6"], ["W", "7", "8"]]
+    assert (two.title, two.rows) == ("Second table", [["a", "1.5"], ["b", "2.25"]])
+
+
 # Subtitles.
 
 

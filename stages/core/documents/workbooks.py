@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 from stages.core.documents.content import CellGrid, Reading, ReadLimits
@@ -26,7 +27,7 @@ class SheetBlock:
 
     Args:
         sheet: Number of the sheet, from 1, hidden ones counted.
-        title: Its name, or the text that stands alone above the block.
+        title: Its name, or the text that stands alone above the block; that is a block too.
         cells: Rows of texts; a merged range is repeated in each of its cells.
         rows: For each row its number in the sheet, from 1.
     """
@@ -77,27 +78,20 @@ def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Ite
             sheet = book.get_sheet_by_index(at)
             cells = _cells(sheet, left)
             left -= sum(map(len, cells))
-            if len(cells) < sheet.height:
+            if len(cells) < sheet.total_height:
                 reading.truncated = True
                 reading.warnings.append(
-                    f"sheet {meta.name} is read to row {len(cells):,} of {sheet.height:,}"
+                    f"sheet {meta.name} is read to row {len(cells):,} of {sheet.total_height:,}"
                 )
-            yield from _blocks(at + 1, meta.name, cells, (sheet.start or (0, 0))[0] + 1)
+            yield from _blocks(at + 1, meta.name, cells)
 
 
 def _cells(sheet: CalamineSheet, most: int) -> list[list[str]]:
-    """Texts of a sheet from its first cell that is used, within a number of cells."""
-    rows = min(sheet.height, most // max(sheet.width, 1))
-    cells: list[list[str]] = []
-    for row in sheet.iter_rows():
-        if len(cells) >= rows:
-            break
-        cells.append([_text(value) for value in row])
-    top, left = sheet.start or (0, 0)
-    skipped = sheet.total_height - sheet.height if len(cells) > sheet.height else 0
-    del cells[: max(skipped, 0)]
-    for (first_row, first), (last_row, last) in sheet.merged_cell_ranges or ():
-        _repeat(cells, (first_row - top, first - left), (last_row - top, last - left))
+    """Texts of a sheet from its first row and column, within a number of cells."""
+    rows = most // max(sheet.total_width, 1)
+    cells = [[_text(value) for value in row] for row in islice(sheet.iter_rows(), rows)]
+    for first, last in sheet.merged_cell_ranges or ():
+        _repeat(cells, first, last)
     return cells
 
 
@@ -123,7 +117,7 @@ def _text(value: Value) -> str:
     return " ".join(str(value).split())
 
 
-def _blocks(sheet: int, name: str, cells: Sequence[list[str]], first: int) -> Iterator[SheetBlock]:
+def _blocks(sheet: int, name: str, cells: Sequence[list[str]]) -> Iterator[SheetBlock]:
     """Runs of rows that are not blank; one that goes on below a blank row is not parted."""
     runs: list[list[int]] = []
     blank = True
@@ -135,12 +129,10 @@ def _blocks(sheet: int, name: str, cells: Sequence[list[str]], first: int) -> It
         blank = not any(row)
     title = name
     for run in runs:
-        alone = {text for at in run for text in cells[at] if text}
-        if len(alone) == 1 and len(run) == 1:
-            title = alone.pop()
-            continue
-        yield SheetBlock(sheet, title, [cells[at] for at in run], [first + at for at in run])
-        title = name
+        rows = [cells[at] for at in run]
+        yield SheetBlock(sheet, title, rows, [at + 1 for at in run])
+        alone = {text for row in rows for text in row if text}
+        title = alone.pop() if len(alone) == len(run) == 1 else name
 
 
 def _goes_on(above: Sequence[str], row: Sequence[str]) -> bool:
