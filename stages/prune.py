@@ -197,9 +197,10 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
 
 
 def _builtin(task: Task, guarded: ProtectedColumns) -> Survivors:
-    """What evidence leaves and whatever `vote` keeps; everything where it would leave nothing.
+    """What evidence leaves and whatever `vote --recall 0.97` keeps; everything where it would
+    leave nothing.
 
-    The budget may cut columns of what `vote` keeps, but not the best of a table.
+    The budget may cut columns of these, but not the best of a table.
     """
     judged, whole = guarded.judged, kept_by_judge(task, guarded.tables)
     thought = scores(task, guarded.tables)

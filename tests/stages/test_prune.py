@@ -523,11 +523,12 @@ SCHOOL = [
     ],
 )
 def test_builtin_keeps_whole_whatever_vote_keeps_with_the_tables_between(question, needed):
+    from stages.core.judge.priors.hints import VOTED
     from stages.vote import vote
 
     asked: Any = task(question=question)
     made = asyncio.run(prune(asked, SCHOOL))
-    voted = asyncio.run(vote(asked, SCHOOL))["relevant_tables"]
+    voted = asyncio.run(vote(asked, SCHOOL, recall=VOTED))["relevant_tables"]
     assert needed <= set(voted) <= made["kept"].keys()
     for name in voted:
         columns = {c["name"] for t in SCHOOL if t["name"] == name for c in t["columns"]}

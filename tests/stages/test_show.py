@@ -52,7 +52,7 @@ def test_tables_that_a_section_kept_are_listed_best_first():
     assert f"kept: {', '.join(ranked[:kept])}" in said
     assert f"not kept: {', '.join(ranked[kept:])}" in said
     assert "not kept: employee_attendance 0/1" in said
-    assert "kept: doc_company_rules always, company_financials 1/1, company_profile 1/1" in said
+    assert "kept: company_financials 1/1, doc_company_rules always, company_profile 1/1" in said
     assert "as a line: employee_attendance" in said
     assert "vote: kept 3 of 4 tables in 1 round; builtin" in said
     assert any(line.startswith("relevant: ") for line in said)

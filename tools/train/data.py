@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from stages.core.evaluate.metrics import CatalogFacts
+from stages.core.judge.index.texts import AROUND_COLUMN, AROUND_TABLE
 from stages.core.judge.match.match import Match
 from stages.core.judge.pipeline import matched
 from stages.core.judge.rank import column_features, set_model
@@ -150,12 +151,18 @@ _costs: dict[int, tuple[Sequence[Table], dict[str, int]]] = {}
 
 
 def tokens_of(tables: Sequence[Table], match: Match) -> tuple[np.ndarray[Any, Any], int]:
-    """Tokens of each candidate, and of the catalog (`stages.core.evaluate.metrics`)."""
+    """Tokens of each candidate, and of the catalog (`stages.core.evaluate.metrics`), with what
+    stands around them in a prompt (`texts.costs_of`)."""
     if id(tables) not in _costs:
         if len(_costs) > 8:
             _costs.clear()
         facts = CatalogFacts(tables, "")
-        _costs[id(tables)] = (tables, {t["name"]: facts.tokens([t["name"]]) for t in tables})
+        cost = {
+            t["name"]: facts.tokens([t["name"]])
+            + round(AROUND_TABLE + AROUND_COLUMN * len(t["columns"]))
+            for t in tables
+        }
+        _costs[id(tables)] = (tables, cost)
     cost = _costs[id(tables)][1]
     own = [cost[match.index.canonical[at]] for at in match.candidates]
     return np.array(own, dtype=np.float32), sum(cost.values())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stages.core.records import Table
 
 #: Part of the key: raise it when an index of the same lines would come out differently.
-FORMAT = 10
+FORMAT = 11
 #: Indexes kept in one folder.
 MOST_FILES = 64
 _LISTS = ("by_table", "by_column")

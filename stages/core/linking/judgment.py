@@ -46,7 +46,10 @@ def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
 
 
 def kept_by_judge(task: Task, tables: Sequence[Table]) -> frozenset[str]:
-    """The tables that the judge keeps as `vote` asks it, or that the ``link`` section keeps."""
+    """The tables that the judge keeps at the recall `VOTED`, or that the ``link`` section keeps.
+
+    Columns are cut to be few, so that costing little is no reason to keep a table.
+    """
     link = section(task, "link")
     if link is not None:
         return frozenset(item["name"] for item in link["tables"] if item["keep"])

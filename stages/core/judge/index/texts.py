@@ -137,6 +137,8 @@ def _weights(start: Ints, doc: Ints, times: Floats, lengths: Floats) -> Floats:
 
 #: Bytes of UTF-8 of one token of o200k, about, in English names and in Chinese descriptions.
 BYTES = 4.0
+#: Tokens of what stands around a table (its file, its rows, two of them shown) and around a column.
+AROUND_TABLE, AROUND_COLUMN = 40.0, 10.0
 #: Examples of a column that are shown, and letters of one.
 SHOWN, SHOWN_LETTERS = 3, 80
 
@@ -148,7 +150,9 @@ def costs_of(tables: Sequence[Table]) -> Floats:
         + sum(map(_column, table["columns"]))
         for table in tables
     ]
-    return (np.array(made, dtype=np.float32) / BYTES).astype(np.float32)
+    around = [AROUND_TABLE + AROUND_COLUMN * len(table["columns"]) for table in tables]
+    costs: Floats = (np.array(made) / BYTES + np.array(around)).astype(np.float32)
+    return costs
 
 
 def _column(column: Column) -> int:
