@@ -193,6 +193,35 @@ def test_tables_anywhere_on_a_sheet_are_found_whole(tmp_path):
     assert (two.title, two.rows) == ("Second table", [["a", "1.5"], ["b", "2.25"]])
 
 
+def test_merged_cells_of_opendocument(tmp_path):
+    def cell(text: str, spans: str = "") -> str:
+        kind = "float" if text.isdigit() else "string"
+        value = f' office:value="{text}"' if text.isdigit() else ""
+        return f'<table:table-cell office:value-type="{kind}"{value}{spans}><text:p>{text}</text:p></table:table-cell>'
+
+    covered = "<table:covered-table-cell/>"
+    rows = [
+        cell("Town", ' table:number-rows-spanned="2"')
+        + cell("Output", ' table:number-columns-spanned="2"')
+        + covered,
+        covered + cell("first") + cell("second"),
+        *(cell(f"T{at}") + cell(str(at * 3)) + cell(str(at * 4)) for at in range(1, 4)),
+    ]
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    content = f'<?xml version="1.0"?><office:document-content{names}><office:body><office:spreadsheet><table:table table:name="A">{table}</table:table></office:spreadsheet></office:body></office:document-content>'
+    with zipfile.ZipFile(tmp_path / "x.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+    (found,) = read_document(tmp_path / "x.ods").tables
+    assert [column.name for column in found.columns] == ["Town", "Output_first", "Output_second"]
+    assert found.rows == [[f"T{at}", str(at * 3), str(at * 4)] for at in range(1, 4)]
+
+
 # Subtitles.
 
 

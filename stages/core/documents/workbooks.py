@@ -14,10 +14,12 @@ from stages.core.documents.content import CellGrid, Reading, ReadLimits
 from stages.core.documents.grids import is_value
 
 if TYPE_CHECKING:
+    from lxml import etree
     from python_calamine import CalamineSheet
 
     Value = int | float | str | bool | datetime.time | datetime.date | datetime.timedelta
 
+_ODS = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _EMPTY_FORMULA = re.compile(rb"<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
 
 
@@ -70,6 +72,7 @@ def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Ite
                 f"read to {limits.pages:,} of {len(book.sheet_names):,} sheets; "
                 "the rest is left out"
             )
+        spans = _spans_of_ods(stream)
         for at, meta in enumerate(book.sheets_metadata[: limits.pages]):
             if not str(meta.typ).endswith("WorkSheet"):
                 continue
@@ -77,6 +80,8 @@ def sheet_blocks(stream: IO[bytes], limits: ReadLimits, reading: Reading) -> Ite
                 reading.warnings.append(f"sheet {meta.name} is hidden")
             sheet = book.get_sheet_by_index(at)
             cells = _cells(sheet, left)
+            for first, last in spans.get(meta.name, ()):
+                _repeat(cells, first, last)
             left -= sum(map(len, cells))
             if len(cells) < sheet.total_height:
                 reading.truncated = True
@@ -93,6 +98,43 @@ def _cells(sheet: CalamineSheet, most: int) -> list[list[str]]:
     for first, last in sheet.merged_cell_ranges or ():
         _repeat(cells, first, last)
     return cells
+
+
+def _spans_of_ods(stream: IO[bytes]) -> dict[str, list[tuple[tuple[int, int], tuple[int, int]]]]:
+    """Merged ranges of OpenDocument by sheet, first and last cell from 0; calamine gives none."""
+    from lxml import etree
+
+    stream.seek(0)
+    if not zipfile.is_zipfile(stream):
+        return {}
+    spans: dict[str, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    with zipfile.ZipFile(stream) as archive:
+        if "content.xml" not in archive.namelist():
+            return {}
+        tags, row = (f"{_ODS}table", f"{_ODS}table-row"), 0
+        with archive.open("content.xml") as part:
+            for _, element in etree.iterparse(part, tag=tags, resolve_entities=False):
+                if element.tag == tags[0]:
+                    spans[element.get(f"{_ODS}name") or ""] = found
+                    found, row = [], 0
+                else:
+                    found += _spans_of_row(element, row)
+                    row += int(element.get(f"{_ODS}number-rows-repeated") or 1)
+                element.clear()
+    return spans
+
+
+def _spans_of_row(
+    row: etree._Element, number: int
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    column = 0
+    for cell in row:
+        down = int(cell.get(f"{_ODS}number-rows-spanned") or 1)
+        right = int(cell.get(f"{_ODS}number-columns-spanned") or 1)
+        if down > 1 or right > 1:
+            yield (number, column), (number + down - 1, column + right - 1)
+        column += int(cell.get(f"{_ODS}number-columns-repeated") or 1)
 
 
 def _repeat(cells: list[list[str]], first: tuple[int, int], last: tuple[int, int]) -> None:
