@@ -25,9 +25,10 @@ from stages.core.excerpts import OPTIONS as EXCERPTS
 from stages.core.lang import choose
 from stages.core.lines.sections import or_empty, section
 from stages.core.records import Explore, Meta, Table, TableJudgment, Task
-from stages.core.runtime.stage import ASKS, TASK_INPUTS, Capability, Stage
+from stages.core.runtime.stage import JUDGES, TASK_INPUTS, Capability, Stage
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.linking.explore.builtin import Observer
     from stages.core.linking.explore.conversation import ExploreOptions
     from stages.core.linking.explore.judgments import TableFinding
@@ -58,6 +59,7 @@ async def explore(
     max_tokens: int = MAX_TOKENS,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
+    values: ValueSearch | None = None,
 ) -> Explore:
     """The judgments of one task's candidate tables.
 
@@ -71,6 +73,7 @@ async def explore(
         timeout: Seconds for one call.
         rounds, max_tokens: Rounds of queries for a table; tokens of its own block.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
+        values: Looks words up in the data for the built-in judge.
 
     Raises:
         DataError: The task has no question.
@@ -78,7 +81,7 @@ async def explore(
     from stages.core.linking.explore.builtin import Observer
 
     lang, kept = choose(lang, _question(task)), _candidates(task, tables)
-    observer = Observer(task, tables, kept, database, lang)
+    observer = Observer(task, tables, kept, database, lang, values)
     told = _told(progress, len(kept))
     if database is not None:
         database.expect(list(kept))
@@ -228,7 +231,7 @@ STAGE = Stage(
     explore,
     needs=("prune", "summarize"),
     uses=("plan", "prepare", "link"),
-    wants=(*ASKS, Capability.DATABASE, Capability.PROGRESS),
+    wants=(*JUDGES, Capability.DATABASE, Capability.PROGRESS),
     options=(
         click.Option(
             ["--rounds"],

@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from stages.core.errors import DataError, ModelError
+from stages.core.errors import ModelError
 from stages.core.judge.channels import SWITCHES as CHANNELS
 from stages.core.judge.priors.hints import RECALL, Hints
 from stages.core.lang import Lang, choose
 from stages.core.params import FileContent, FiniteFloatRange
 from stages.core.records import Link, Meta, Table, Task
-from stages.core.runtime.stage import ASKS, Capability, Stage
+from stages.core.runtime.stage import JUDGES, Stage
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.judge.priors.hints import Ready
     from stages.core.judge.priors.query_log import QueryLog
     from stages.core.judge.priors.rules import RuleFile
     from stages.core.linking.link import Choice, ChoiceBatch
     from stages.core.model import Model
-    from stages.core.sandbox.database import Database
 
 MAX_TOKENS = 12_000
 """Tokens of one message to the model; more tables go into further messages."""
@@ -54,8 +54,7 @@ async def link(
     rules: RuleFile | None = None,
     history: QueryLog | None = None,
     index: Path | None = None,
-    values: bool = False,
-    database: Database | None = None,
+    values: ValueSearch | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> Link:
     """The link section of one task.
@@ -71,25 +70,21 @@ async def link(
         rules: What the user adds or forbids for certain questions.
         history: Which tables past SQL used together.
         index: Folder that keeps the judge's indexes between runs; None keeps none.
-        values: Whether to look for the question's words in the whole ``database`` too.
+        values: Looks the question's words up in the data; None where no rows are at hand.
         max_tokens: Tokens of one message to the model.
 
     Raises:
-        DataError: The task has no question, or ``values`` is asked for without data.
+        DataError: The task has no question.
     """
-    data = database if values else None
-    hints = Hints(recall, tuple(without), rules, history, index, data, loss_tokens)
-    if values and database is None:
-        raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
+    hints = Hints(recall, tuple(without), rules, history, index, values, loss_tokens)
     ready = hints.ready(task, tables)
     if model is None:
         asked = FusedJudgment(ready.judged())
     else:
         lang = choose(lang, task.get("question", ""))
         asked = await _ask_model(model, ready, tables, lang, timeout, max_tokens)
-    unread = ready.all_unread()
-    if unread is not None and unread.error:
-        asked = replace(asked, error="; ".join(filter(None, (unread.error, asked.error))))
+    if values is not None and values.error:
+        asked = replace(asked, error="; ".join(filter(None, (values.error, asked.error))))
     return _section(asked, hints, task, tables, max_tokens)
 
 
@@ -213,7 +208,7 @@ def _read_history(path: Path) -> QueryLog:
 
 STAGE = Stage(
     link,
-    wants=(*ASKS, Capability.DATABASE),
+    wants=JUDGES,
     options=(
         click.Option(
             ["--recall"],
@@ -255,11 +250,6 @@ STAGE = Stage(
             default=_index_folder,
             show_default="index in winnow's cache folder",
             help="Folder that keeps the indexes of catalogs between runs.",
-        ),
-        click.Option(
-            ["--values"],
-            is_flag=True,
-            help="Look for the question's words in the whole data, not in the examples alone.",
         ),
         click.Option(
             ["--max-tokens"],

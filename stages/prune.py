@@ -40,9 +40,10 @@ from stages.core.linking.render import sheet, table_text, whole
 from stages.core.params import count_option
 from stages.core.readers import pinned
 from stages.core.records import Meta, Prune, Table, Task
-from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
+from stages.core.runtime.stage import JUDGES, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.lang import Lang
     from stages.core.linking.render import Sheet
     from stages.core.model import Model
@@ -73,6 +74,7 @@ async def prune(
     skip_under: int = 0,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
+    values: ValueSearch | None = None,
 ) -> Prune:
     """The tables and columns that survive.
 
@@ -87,13 +89,14 @@ async def prune(
         max_columns: Candidate columns above which they are cut by evidence.
         skip_under: Ask nothing where all tables together take fewer tokens.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
+        values: Looks words up in the data for the built-in judge.
     """
     ordered = sorted(tables, key=lambda table: table["name"])
     guarded = ProtectedColumns(_judged(task, ordered), ordered)
     excerpts = Excerpts(knowledge_chars, video_chars)
     terms = PruneOptions(samples, min_tokens, max_tokens, timeout, excerpts)
     if model is None:
-        found = _builtin(task, guarded)
+        found = _builtin(task, guarded, values)
     else:
         lang = choose(lang, task.get("question", ""))
         found = await _by_model(model, task, guarded, lang, terms, skip_under)
@@ -104,7 +107,7 @@ async def prune(
         "max_columns": max_columns,
         "skip_under": skip_under,
     }
-    made, by_judge = _section(task, guarded, found, options)
+    made, by_judge = _section(task, guarded, found, options, values)
     used = _sources(task, by_judge or model is None, model is not None)
     made["meta"] = cast("Meta", {"from": used, **found.meta, **_differing(options, excerpts)})
     return made
@@ -196,14 +199,14 @@ def _skipped(sheets: Sequence[Sheet], skip_under: int) -> str:
     return what if tokens < skip_under else ""
 
 
-def _builtin(task: Task, guarded: ProtectedColumns) -> Survivors:
+def _builtin(task: Task, guarded: ProtectedColumns, values: ValueSearch | None) -> Survivors:
     """What evidence leaves and whatever `vote --recall 0.97` keeps; everything where it would
     leave nothing.
 
     The budget may cut columns of these, but not the best of a table.
     """
-    judged, whole = guarded.judged, kept_by_judge(task, guarded.tables)
-    thought = scores(task, guarded.tables)
+    judged, whole = guarded.judged, kept_by_judge(task, guarded.tables, values)
+    thought = scores(task, guarded.tables, values)
     kept = by_evidence(guarded, thought, whole)
     refused = bool(judged) and not kept
     if refused:
@@ -223,6 +226,7 @@ def _section(
     guarded: ProtectedColumns,
     found: Survivors,
     options: Mapping[str, int],
+    values: ValueSearch | None,
 ) -> tuple[Prune, bool]:
     """The section: the budget applied, and tables that are not judged added.
 
@@ -238,7 +242,7 @@ def _section(
     if outcome.refused:
         notes.append("everything would have been deleted, so everything is kept")
     else:
-        left = _within_budget(task, guarded, outcome, options["max_columns"])
+        left = _within_budget(task, guarded, outcome, options["max_columns"], values)
         if left is not None:
             before = {**outcome.kept, **others}
             kept = left
@@ -256,7 +260,11 @@ def _section(
 
 
 def _within_budget(
-    task: Task, guarded: ProtectedColumns, outcome: PruneOutcome, budget: int
+    task: Task,
+    guarded: ProtectedColumns,
+    outcome: PruneOutcome,
+    budget: int,
+    values: ValueSearch | None,
 ) -> dict[str, frozenset[str]] | None:
     """What stays within the budget; None where it is not reached.
 
@@ -269,7 +277,7 @@ def _within_budget(
     left = cut(
         open_to_cut,
         outcome.kept,
-        scores(task, guarded.tables),
+        scores(task, guarded.tables, values),
         relevant=outcome.relevant,
         plain=guarded.names | guarded.keys,
         budget=budget,
@@ -287,7 +295,7 @@ STAGE = Stage(
     needs=("plan",),
     uses=("link", "prepare"),
     inputs=(*TASK_INPUTS, "pin"),
-    wants=ASKS,
+    wants=JUDGES,
     options=(
         click.Option(
             ["--samples"],

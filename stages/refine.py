@@ -29,9 +29,10 @@ from stages.core.linking.refine.apex import apex
 from stages.core.linking.refine.batches import MOST_TOKENS
 from stages.core.linking.refine.joining import LIMIT
 from stages.core.records import Meta, Refine, RefinePath, RefineRound, Table, Task
-from stages.core.runtime.stage import ASKS, TASK_INPUTS, Capability, Report, Stage
+from stages.core.runtime.stage import JUDGES, TASK_INPUTS, Capability, Report, Stage
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.linking.join_graph import Relations
     from stages.core.linking.refine.candidates import Candidate
     from stages.core.linking.refine.joining import Guard
@@ -57,6 +58,7 @@ async def refine(
     guard: int = LIMIT,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
+    values: ValueSearch | None = None,
 ) -> Refine:
     """The refined schema of one task.
 
@@ -72,6 +74,7 @@ async def refine(
         max_tokens: Tokens of the prompt that opens a round.
         guard: Columns of one kind from which on the key guard adds none.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
+        values: Looks words up in the data for the built-in judge.
     """
     from stages.core.linking.join_graph import relations_of
     from stages.core.linking.refine.candidates import candidates
@@ -82,7 +85,7 @@ async def refine(
     safe = _failed_before(task)
     limit = None if safe else guard
     keys = Guard(relations, {item.name: item.columns for item in found}, limit, lang)
-    work = _RefineTask(task, tables, found, relations, keys, lang, safe)
+    work = _RefineTask(task, tables, found, relations, keys, lang, safe, values)
     meta: Meta = {"from": _sources(task, model), "lang": lang}
     if model is None:
         return work.section(work.builtin(), meta)
@@ -106,6 +109,7 @@ class _RefineTask:
     keys: Guard
     lang: Lang
     safe: bool
+    values: ValueSearch | None
 
     def builtin(self) -> Progress:
         """The marks of exploring, narrowed where they are the judge's own."""
@@ -116,7 +120,7 @@ class _RefineTask:
         if self.safe:
             mark(made.selection, self.candidates, self.lang)
         else:
-            focus(made.selection, self.task, self.tables, self.candidates, self.lang)
+            focus(made.selection, self.task, self.tables, self.candidates, self.lang, self.values)
         self.keys.inner(made.selection)
         return made
 
@@ -212,7 +216,7 @@ STAGE = Stage(
     refine,
     needs=("prune", "summarize", "explore"),
     uses=("plan", "prepare", "link"),
-    wants=(*ASKS, Capability.DATABASE),
+    wants=(*JUDGES, Capability.DATABASE),
     options=(
         click.Option(
             ["--max-tokens"],

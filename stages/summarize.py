@@ -23,9 +23,10 @@ from stages.core.linking.render import sheet
 from stages.core.linking.summarize import Semantics, ask, prompt_hash, semantics
 from stages.core.params import count_option
 from stages.core.records import Meta, Summarize, Table, Task
-from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
+from stages.core.runtime.stage import JUDGES, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.model import Model
 
 MAX_TOKENS = 32_000
@@ -45,6 +46,7 @@ async def summarize(
     max_tokens: int = MAX_TOKENS,
     knowledge_chars: int = KNOWLEDGE_CHARS,
     video_chars: int = VIDEO_CHARS,
+    values: ValueSearch | None = None,
 ) -> Summarize:
     """What the surviving tables do for the question.
 
@@ -56,6 +58,7 @@ async def summarize(
         timeout: Seconds for one call.
         max_tokens: Tokens of one whole prompt.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
+        values: Looks words up in the data for the built-in judge.
     """
     lang = choose(lang, task.get("question", ""))
     ordered = sorted(tables, key=lambda table: table["name"])
@@ -67,7 +70,7 @@ async def summarize(
     if not candidates:
         return _section(Semantics("", {}, {}), [], "", {**meta, "skipped": "no table survives"})
     if model is None:
-        return _section(semantics(task, ordered, candidates, lang), candidates, "", meta)
+        return _section(semantics(task, ordered, candidates, lang, values), candidates, "", meta)
     sheets = [sheet(group, lang) for group in group_tables(candidates)]
     excerpts = Excerpts(knowledge_chars, video_chars)
     read = await ask(model, task, sheets, lang, most=max_tokens, timeout=timeout, excerpts=excerpts)
@@ -77,7 +80,7 @@ async def summarize(
     said, notes = read.said, list(read.notes)
     silent = [table["name"] for table in candidates if not said.functions.get(table["name"])]
     if silent or not said.analysis:
-        said = _filled(said, semantics(task, ordered, candidates, lang))
+        said = _filled(said, semantics(task, ordered, candidates, lang, values))
     if silent and not read.error:
         notes.append(f"the model says nothing of {len(silent)} of {len(candidates)} tables")
     return _section(said, candidates, read.error, meta, notes)
@@ -120,7 +123,7 @@ STAGE = Stage(
     summarize,
     needs=("plan", "prune"),
     uses=("link", "prepare"),
-    wants=ASKS,
+    wants=JUDGES,
     options=(
         count_option(
             "--max-tokens",

@@ -39,9 +39,10 @@ from stages.core.linking.vote import (
 )
 from stages.core.params import FiniteFloatRange, count_option
 from stages.core.records import Meta, Table, Task, Vote
-from stages.core.runtime.stage import ASKS, TASK_INPUTS, Stage
+from stages.core.runtime.stage import JUDGES, TASK_INPUTS, Stage
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.linking.brief import VotePrompt
     from stages.core.model import Model
 
@@ -68,6 +69,7 @@ async def vote(
     video_chars: int = VIDEO_CHARS,
     recall: float | None = None,
     loss_tokens: float = LOSS_TOKENS,
+    values: ValueSearch | None = None,
 ) -> Vote:
     """The TableRelevanceResult of one task (first seed, 2.3).
 
@@ -83,6 +85,7 @@ async def vote(
         max_tokens: Tokens of a user input above which tables are judged in batches.
         knowledge_chars, video_chars: Characters shown of these; 0 shows all.
         recall: Share of needed tables to keep; None goes by ``loss_tokens`` (`select.by_cost`).
+        values: Looks words up in the data for the built-in judge.
 
     Raises:
         DataError: The task has no question.
@@ -95,7 +98,7 @@ async def vote(
     if not voted:
         answer = VoteAnswer({}, 0, {"skipped": "there is no candidate table"})
     elif model is None:
-        answer = _builtin(task, tables, lang, recall, loss_tokens)
+        answer = _builtin(task, tables, lang, recall, loss_tokens, values)
     else:
         terms = VoteOptions(rounds, timeout, skip_under, max_tokens, knowledge_chars, video_chars)
         answer = await _by_model(model, task, voted, lang, terms)
@@ -247,7 +250,12 @@ def _fits(blocks: Sequence[str], skip_under: int) -> str:
 
 
 def _builtin(
-    task: Task, tables: Sequence[Table], lang: Lang, recall: float | None, loss_tokens: float
+    task: Task,
+    tables: Sequence[Table],
+    lang: Lang,
+    recall: float | None,
+    loss_tokens: float,
+    values: ValueSearch | None,
 ) -> VoteAnswer:
     """The one round of the built-in judge, by the ``link`` section where it stands."""
     from stages.core.judge import RankedTable, judge, reason
@@ -260,6 +268,7 @@ def _builtin(
             recall=VOTED if recall is None else recall,
             loss_tokens=loss_tokens if recall is None else None,
             columns=False,
+            seek=values,
         )
         ranked = {table.name: table for table in found.tables}
         meta = _differing(recall=(recall, None), loss_tokens=(loss_tokens, LOSS_TOKENS))
@@ -284,7 +293,7 @@ def _counts(made: Vote) -> tuple[int, int]:
 STAGE = Stage(
     vote,
     uses=("link",),
-    wants=ASKS,
+    wants=JUDGES,
     options=(
         count_option("--rounds", ROUNDS, "Rounds that are to come through."),
         count_option(

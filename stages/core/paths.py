@@ -20,12 +20,14 @@ CACHES: Mapping[str, str] = {
     "replies": "replies.sqlite",  # of models: they cost money
     "results": "results.sqlite",  # of SQL that was run to explore
     "scans": "scan.sqlite",  # what was read of files
+    "values": "values",  # distinct values of sources, a file each
     "indexes": "index",  # the judge's, of large catalogs
     "tables": "tables",  # loaded for queries, a file each
 }
 """Every cache by name: a file or a folder in `cache_dir`. Losing any but the first costs time."""
 
 OWN_NAMES: Mapping[str, re.Pattern[str]] = {
+    "values": re.compile(r"values-\d+-[0-9a-f]{20}\.sqlite(-wal|-shm|\.damaged)?"),
     "indexes": re.compile(r"judge-\w+\.npz|tmp\w+\.part"),
     "tables": re.compile(r"[0-9a-f]{20}-[0-9a-f]{16}-.*\.(duckdb|part|part\.wal)"),
 }

@@ -127,13 +127,18 @@ def winnow(folder, *args, stdin=b""):
     )
 
 
-def imported(argv: list[str], stdin: bytes = b"") -> set[str]:
+def imported(argv: list[str], stdin: bytes = b"", env: Mapping[str, str] | None = None) -> set[str]:
     """Top-level modules that one run of the command line imported."""
     code = (
         "import sys\nfrom stages.cli import status\ncode = status(sys.argv[1:])\n"
         "sys.stderr.write('MODULES ' + ' '.join({m.split('.')[0] for m in sys.modules}))\nsys.exit(code)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *argv], input=stdin, capture_output=True, cwd=ROOT, check=False
+        [sys.executable, "-c", code, *argv],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        check=False,
     )
     return set(done.stderr.decode().rpartition("MODULES ")[2].split())

@@ -92,7 +92,10 @@ ValueHits: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ValueSearch(Protocol):
-    """Looks up words in the data (`core.judge.match.data_lookup`)."""
+    """Looks up words in the data (`core.values`); ``error`` says what of
+    the surroundings failed where values were asked for."""
+
+    error: str
 
     def __call__(self, words: Collection[str]) -> ValueHits: ...
 

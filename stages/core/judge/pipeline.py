@@ -13,9 +13,8 @@ from stages.core.judge import explain
 from stages.core.judge.index.keys import last_name
 from stages.core.judge.index.postings import Floats
 from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
-from stages.core.judge.match.data_lookup import with_hits
 from stages.core.judge.match.match import Match, match_catalog
-from stages.core.judge.match.values import as_indexed
+from stages.core.judge.match.values import as_indexed, with_hits
 from stages.core.judge.question.patterns import is_spelled
 from stages.core.judge.question.question import read
 from stages.core.judge.rank import scores as rank_scores

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stages.core.judge.judgment import EvidencePiece, RankedColumn, RankedTable
+from stages.core.judge.judgment import EvidencePiece, RankedColumn, RankedTable, ValueSearch
 from stages.core.lines.sections import section
 from stages.core.records import LinkColumn, LinkTable, Table, Task
 
@@ -28,13 +28,16 @@ class JudgeRanks:
         return self.tables.get(name, RankedTable(name, 0.0, False))
 
 
-def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
-    """The judgment that stands on the task, or else one that is made now."""
+def judgment_for(
+    task: Task, tables: Sequence[Table], values: ValueSearch | None = None
+) -> JudgeRanks:
+    """The judgment that stands on the task, or else one that is made now, with words looked up in
+    the data where ``values`` can."""
     link = section(task, "link")
     if link is None:
         from stages.core.judge import judge
 
-        made = judge(task, tables)
+        made = judge(task, tables, seek=values)
         return _by_table(made.tables, made.columns)
     return _by_table(
         [ranked_table(item) for item in link["tables"]],
@@ -45,7 +48,9 @@ def judgment_for(task: Task, tables: Sequence[Table]) -> JudgeRanks:
     )
 
 
-def kept_by_judge(task: Task, tables: Sequence[Table]) -> frozenset[str]:
+def kept_by_judge(
+    task: Task, tables: Sequence[Table], values: ValueSearch | None = None
+) -> frozenset[str]:
     """The tables that the judge keeps at the recall `VOTED`, or that the ``link`` section keeps.
 
     Columns are cut to be few, so that costing little is no reason to keep a table.
@@ -56,7 +61,7 @@ def kept_by_judge(task: Task, tables: Sequence[Table]) -> frozenset[str]:
     from stages.core.judge import judge
     from stages.core.judge.priors.hints import VOTED
 
-    made = judge(task, tables, recall=VOTED, columns=False)
+    made = judge(task, tables, recall=VOTED, columns=False, seek=values)
     return frozenset(table.name for table in made.tables if table.keep)
 
 

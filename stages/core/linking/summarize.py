@@ -28,6 +28,7 @@ from stages.core.text import block, listed, safe_lines, visible
 
 if TYPE_CHECKING:
     from stages.core.judge import Edge, RankedColumn
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.model import Model, Reply, Request
     from stages.core.records import Column, Table, Task
 
@@ -72,7 +73,11 @@ class Semantics:
 
 
 def semantics(
-    task: Task, tables: Sequence[Table], candidates: Sequence[Table], lang: Lang
+    task: Task,
+    tables: Sequence[Table],
+    candidates: Sequence[Table],
+    lang: Lang,
+    values: ValueSearch | None = None,
 ) -> Semantics:
     """The answer of the built-in judge.
 
@@ -81,10 +86,11 @@ def semantics(
         tables: All tables of the catalog, by name.
         candidates: The surviving ones, with their surviving columns.
         lang: Language of the texts.
+        values: Looks words up in the data.
     """
     from stages.core.judge.index.keys import key_graph
 
-    found, graph = judgment_for(task, tables), key_graph(candidates)
+    found, graph = judgment_for(task, tables, values), key_graph(candidates)
     terms = _QuestionWords(task.get("question", ""), lang)
     roles: dict[str, tuple[str, ...]] = {}
     for table in candidates:

@@ -179,6 +179,7 @@ class Chain:
                     client=client,
                     shared=shared,
                     database=self.data.of,
+                    values=self.data.values_of,
                     dry=True,
                 )
             )

@@ -22,6 +22,9 @@ from stages.core.params import Options
 from stages.core.runtime.runner import RunPlan, run_now
 from stages.core.runtime.stage import Capability, Stage
 
+VALUES_SECONDS = 20.0
+"""Time for building what is missing of a value index, unless told otherwise."""
+
 
 def common_options() -> list[click.Parameter]:
     """Options that every stage has."""
@@ -87,13 +90,37 @@ def command(stage: Stage, doc: str) -> click.Command:
     params = [*common_options(), *(text.option for text in stage.texts)]
     params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
-    params += [privileged_option()] if Capability.DATABASE in stage.wants else []
+    params += _values_options() if Capability.VALUES in stage.wants else []
+    if {Capability.DATABASE, Capability.VALUES} & {*stage.wants}:
+        params.append(privileged_option())
     own = [str(option.name) for option in stage.options]
 
     def callback(**values: object) -> None:
         run(stage, {name: values.pop(name) for name in own}, values)
 
     return click.Command(stage.name, params=params, callback=callback, help=doc)
+
+
+def _values_options() -> list[click.Parameter]:
+    """``--values`` and how long its index may take, for stages that ask the built-in judge."""
+    from stages.core.params import FiniteFloatRange
+
+    return [
+        click.Option(
+            ["--values/--no-values"],
+            default=None,
+            help="Look the question's words up in the data.  [default: in files and local "
+            "databases; on a server only with --values]",
+        ),
+        click.Option(
+            ["--values-seconds"],
+            type=FiniteFloatRange(min=0),
+            default=VALUES_SECONDS,
+            show_default=True,
+            metavar="SECONDS",
+            help="Time for reading values that no earlier run has read.",
+        ),
+    ]
 
 
 def _model_options() -> list[click.Parameter]:
@@ -121,7 +148,7 @@ def run(stage: Stage, options: Options, common: Options) -> None:
         stale_ok=common["stale"],
         shared=common if stage.asks else {},
     )
-    with _output(stage, common) as out, _data(plan, common):
+    with _output(stage, common) as out, data_of(plan, common):
         if stage.asks and common["model"] != "builtin":
             _with_model(plan, common, out)
         else:
@@ -153,15 +180,15 @@ def _ids(given: str | None) -> frozenset[str] | None:
 
 
 @contextmanager
-def _data(plan: RunPlan, common: Mapping[str, object]) -> Iterator[None]:
+def data_of(plan: RunPlan, common: Mapping[str, object]) -> Iterator[None]:
     """Hand the data of catalogs to a stage that wants it; opened on demand, closed at the end."""
-    if Capability.DATABASE not in plan.stage.wants:
+    if not {Capability.DATABASE, Capability.VALUES} & {*plan.stage.wants}:
         yield
         return
     from stages.core.runtime.sessions import live
 
     with live(common) as opened:
-        plan.database = opened.of
+        plan.database, plan.values = opened.of, opened.values_of
         yield
 
 

@@ -21,10 +21,10 @@ from stages.core import diagnostics
 from stages.core.errors import DataError, PartialResult, UsageError
 from stages.core.lines.lines import Item, LineReader, Output, dump
 from stages.core.params import Options
-from stages.core.runtime.command import stage_named
+from stages.core.runtime.command import data_of, stage_named
 from stages.core.runtime.keywords import CommandKeywords, StageKeywords
 from stages.core.runtime.runner import RunPlan, run_now
-from stages.core.runtime.stage import Capability, Stage
+from stages.core.runtime.stage import Stage
 from stages.core.text import listed
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ async def pass_lines(
     plan = RunPlan(stage, own, shared=shared if stage.asks else {})
     stream = io.BytesIO(b"".join(map(dump, lines)))
     items = list(LineReader().read([(stream, "lines")]))
-    with _data(plan, shared):
+    with data_of(plan, shared):
         await _run(plan, items, out, shared)
 
 
@@ -155,19 +155,6 @@ def _log(messages: list[str]) -> None:
 
         for message in messages:
             logging.getLogger(LOGGER).info(message)
-
-
-@contextmanager
-def _data(plan: RunPlan, shared: Options) -> Iterator[None]:
-    """The data of catalogs, for a stage that wants it."""
-    if Capability.DATABASE not in plan.stage.wants:
-        yield
-        return
-    from stages.core.runtime.sessions import live
-
-    with live(shared) as opened:
-        plan.database = opened.of
-        yield
 
 
 async def _run(plan: RunPlan, items: list[Item], out: Output, shared: Options) -> None:

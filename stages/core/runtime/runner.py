@@ -38,6 +38,7 @@ class RunPlan:
         client: The model, or None for ``builtin``.
         shared: Options that every stage with a model has, by name.
         database: Makes the live data of a catalog, where the stage wants it.
+        values: Makes what looks words up in a catalog's values, where the stage wants it.
         dry: What the stage makes is thrown away, so nothing is said of it.
         told: How far the stage is, where a model is asked.
         tasks: Tasks that came; ``seen`` holds those of ``only``.
@@ -55,6 +56,7 @@ class RunPlan:
     client: BaseClient | None = None
     shared: Mapping[str, object] = field(default_factory=dict)
     database: Callable[[TaskInput], object] | None = None
+    values: Callable[[TaskInput], object] | None = None
     dry: bool = False
     told: str = ""
     tasks: int = 0
@@ -189,6 +191,7 @@ PROVIDERS: Mapping[Capability, Provider] = {
     Capability.CATALOG: lambda plan, asked, model: asked.shelf.catalog,
     Capability.MODEL: lambda plan, asked, model: model,
     Capability.DATABASE: lambda plan, asked, model: plan.database and plan.database(asked),
+    Capability.VALUES: lambda plan, asked, model: plan.values and plan.values(asked),
     Capability.PROGRESS: lambda plan, asked, model: (
         None if plan.dry else partial(_progress, plan, asked)
     ),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stages.core import diagnostics
+from stages.core.errors import DataError
 from stages.core.lines.lines import TaskInput
 from stages.core.params import Options
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.sandbox.session import Data, SessionOptions
+    from stages.core.values.lookup import CatalogValues
+    from stages.core.values.server import ServerValues
 
 AWAKE = 4
 """Catalogs whose child processes run; those of others are ended until they are asked again."""
@@ -23,13 +28,15 @@ class DataSessions:
 
     Args:
         common: Values of the options that stages share: ``cache``, ``no_cache``, ``offline``,
-            ``dry_run``, ``dump_prompt``, ``concurrency`` and ``privileged`` are looked at.
+            ``dry_run``, ``dump_prompt``, ``concurrency``, ``privileged``, ``values`` and
+            ``values_seconds`` are looked at.
     """
 
-    def __init__(self, common: Mapping[str, object]) -> None:
+    def __init__(self, common: Options) -> None:
         self._common = common
         self._known: dict[int, Data] = {}
         self._ways: SessionOptions | None = None
+        self._values: dict[int, CatalogValues | ServerValues] = {}
 
     def of(self, asked: TaskInput) -> Data | None:
         """The data of the task's catalog; None where there is none."""
@@ -41,6 +48,40 @@ class DataSessions:
         for earlier in list(self._known.values())[:-AWAKE]:
             earlier.rest()
         return found if any(map(found.has_data, asked.tables)) else None
+
+    def values_of(self, asked: TaskInput) -> ValueSearch | None:
+        """What looks words up in the catalog's values; None where no rows are at hand, on a
+        server that nobody asked to be looked through, and in a dry run."""
+        wanted = self._common.get("values")
+        dry = self._common.get("dry_run") or self._common.get("dump_prompt")
+        if wanted is False or dry:
+            return None
+        kinds = {kind for table in asked.tables for kind in table.get("source", {})}
+        if "url" in kinds:
+            return self._of_server(asked) if wanted else None
+        root = asked.shelf.catalog.get("root")
+        if wanted and (root is None or not kinds & {"path"}):
+            raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
+        if root is None or not (wanted or os.path.isdir(root)):
+            return None
+        key = id(asked.tables)
+        if key not in self._values:
+            from stages.core.values.lookup import CatalogValues
+
+            seconds = float(self._common["values_seconds"])
+            made = CatalogValues(
+                asked.shelf.catalog, asked.tables, seconds=seconds, asked_for=bool(wanted)
+            )
+            self._values[key] = made
+        return self._values[key]
+
+    def _of_server(self, asked: TaskInput) -> ValueSearch | None:
+        from stages.core.values.server import ServerValues
+
+        data, key = self.of(asked), id(asked.tables)
+        if data is not None and key not in self._values:
+            self._values[key] = ServerValues(asked.tables, data)
+        return self._values.get(key)
 
     @property
     def ways(self) -> SessionOptions:
@@ -58,12 +99,16 @@ class DataSessions:
         """Close everything."""
         for data in self._known.values():
             data.close()
+        for values in self._values.values():
+            for note in values.notes:
+                diagnostics.warn(note)
+            values.close()
         if self._ways is not None and self._ways.kept is not None:
             self._ways.kept.close()
 
 
 @contextmanager
-def live(common: Mapping[str, object]) -> Iterator[DataSessions]:
+def live(common: Options) -> Iterator[DataSessions]:
     """The data of one run, closed at its end; where that comes early, nothing is waited for."""
     opened = DataSessions(common)
     try:

@@ -34,6 +34,9 @@ class Capability(Enum):
     """A `core.model.Model`; left to the stage for ``builtin``."""
     DATABASE = "database"
     """A `core.sandbox.session.Data` over the catalog, or None where it has no data."""
+    VALUES = "values"
+    """A `core.judge.judgment.ValueSearch` over the catalog's values; None where no rows are at
+    hand, or with ``--no-values``."""
     PROGRESS = "progress"
     """A function of a number done, a number in all, and what; None in a dry run."""
     FOLDER = "folder"
@@ -49,6 +52,9 @@ class Capability(Enum):
 
 ASKS = (Capability.MODEL, Capability.LANG, Capability.TIMEOUT)
 """What every stage wants that may ask a model."""
+
+JUDGES = (*ASKS, Capability.VALUES)
+"""What a stage wants that asks a model or the built-in judge."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,12 +7,18 @@ ISO form; quoted strings and names also when a letter or two differ.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge.index.postings import Ints
+from stages.core.judge.judgment import ValueHits
 from stages.core.judge.question.question import ParsedQuestion
+
+if TYPE_CHECKING:
+    from stages.core.judge.index.index import Index
 
 #: A value in more columns than this says nothing about which is meant.
 MOST_HOLDERS = 40
@@ -98,3 +104,16 @@ def _may_be_alike(size: int, sizes: Ints) -> NDArray[np.bool_]:
     """Whether strings of these lengths can reach `LEAST_ALIKE` (twice the shorter over both)."""
     made: NDArray[np.bool_] = 200.0 * np.minimum(size, sizes) >= LEAST_ALIKE * (size + sizes)
     return made
+
+
+def with_hits(index: Index, found: ValueHits) -> Index:
+    """The index with values that were found in the data added to those it has."""
+    more: dict[str, tuple[int, ...]] = {}
+    number = {name: at for at, name in enumerate(index.canonical)} if found else {}
+    for value, places in found.items():
+        own = list(index.values.get(value, ()))
+        for table, column in places:
+            start, end = index.column_start[number[table]], index.column_start[number[table] + 1]
+            own.append(int(start) + index.columns[start:end].index(column))
+        more[value] = tuple(dict.fromkeys(own))
+    return replace(index, values={**index.values, **more}) if more else index

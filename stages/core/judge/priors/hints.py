@@ -7,7 +7,7 @@ chose or a rule added speaks for its partners in past SQL, and for the tables be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,10 @@ from stages.core.jsontypes import JsonObject
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
-    from stages.core.judge.match.data_lookup import UnreadValues, ValueLookup
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.judge.priors.query_log import BoundHistory, QueryLog
     from stages.core.judge.priors.rules import BoundRules, RuleChanges, RuleFile
     from stages.core.records import Table, Task
-    from stages.core.sandbox.database import Database
 
 RECALL = 0.99
 """Strict table recall that the judge aims at, unless told otherwise."""
@@ -43,7 +42,7 @@ class Hints:
     rules: RuleFile | None
     history: QueryLog | None
     index: Path | None = None
-    data: Database | None = None
+    values: ValueSearch | None = None
     loss_tokens: float | None = None
 
     def ready(self, task: Task, tables: Sequence[Table]) -> Ready:
@@ -52,7 +51,6 @@ class Hints:
         Raises:
             DataError: The task has no question.
         """
-        from stages.core.judge.match.data_lookup import ValueLookup, with_values
         from stages.core.judge.priors.query_log import BoundHistory
         from stages.core.judge.priors.rules import BoundRules
         from stages.core.names import names_of
@@ -63,11 +61,7 @@ class Hints:
         names = names_of(tables)
         history = BoundHistory(self.history, names) if self.history else None
         rules = BoundRules(self.rules, names) if self.rules else None
-        if self.data is None:
-            return Ready(self, task, tables, rules, history)
-        tables, unread = with_values(tables, self.data)
-        seeker = ValueLookup(tables, self.data)
-        return Ready(self, task, tables, rules, history, seeker, unread)
+        return Ready(self, task, tables, rules, history)
 
     def applied(self, task: Task, tables: Sequence[Table]) -> RuleChanges | None:
         """What the rules say to the question; None where there are none, or they are off."""
@@ -86,7 +80,6 @@ class Hints:
             "without": sorted(self.without),
             "rules": str(self.rules) if self.rules else None,
             "history": str(self.history) if self.history else None,
-            "values": True if self.data is not None else None,
         }
         return {name: value for name, value in given.items() if value not in (None, [])}
 
@@ -98,10 +91,8 @@ class Ready:
     Args:
         hints: What shapes its answer.
         task: The question.
-        tables: The catalog, with the values of the data where they are asked for.
+        tables: The catalog.
         rules, history: In the catalog's names.
-        seeker: Looks words up in the data.
-        unread: What of the values could not be read, before the question was looked at.
     """
 
     hints: Hints
@@ -109,8 +100,6 @@ class Ready:
     tables: Sequence[Table]
     rules: BoundRules | None = None
     history: BoundHistory | None = None
-    seeker: ValueLookup | None = None
-    unread: UnreadValues | None = None
 
     def alone(self) -> Judgment:
         """What the judge says before model, rules and past SQL (seed 002 has them in this
@@ -132,15 +121,7 @@ class Ready:
             found = apply_query_log(
                 found, past, chosen | set(applied.add_tables if applied else ())
             )
-        unread = self.all_unread()
-        notes = tuple(unread.notes) if unread else ()
-        return replace(found, notes=(*found.notes, *notes)) if notes else found
-
-    def all_unread(self) -> UnreadValues | None:
-        """What of the values could not be read so far; None where they were not asked for."""
-        if self.unread is None or self.seeker is None:
-            return self.unread
-        return self.unread | self.seeker.unread
+        return found
 
     def _judged(
         self, rules: BoundRules | None, history: BoundHistory | None, chosen: frozenset[str]
@@ -156,6 +137,6 @@ class Ready:
             history=history,
             rules=rules,
             index_dir=self.hints.index,
-            seek=self.seeker,
+            seek=self.hints.values,
             chosen=chosen,
         )

@@ -31,6 +31,7 @@ from stages.core.text import cell, quoted, visible
 
 if TYPE_CHECKING:
     from stages.core.judge.index.keys import KeyGraph
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.sandbox.session import Data
 
 VALUES = 5
@@ -165,8 +166,10 @@ class Observer:
         kept: Mapping[str, Sequence[str]],
         data: Data | None,
         lang: Lang,
+        values: ValueSearch | None = None,
     ) -> None:
         self._task, self._tables, self._kept, self._data = task, tables, kept, data
+        self._values = values
         chosen = {table["name"]: table for table in tables if table["name"] in kept}
         self._by_name = {name: chosen[name] for name in sorted(chosen)}
         self._say = Wording(lang)
@@ -201,7 +204,7 @@ class Observer:
 
     @cached_property
     def _judge(self) -> JudgeRanks:
-        return judgment_for(self._task, self._tables)
+        return judgment_for(self._task, self._tables, self._values)
 
     @cached_property
     def _graph(self) -> KeyGraph:

@@ -13,6 +13,7 @@ from stages.core.linking.column_refs import ColumnRef
 from stages.core.linking.judgment import judgment_for
 
 if TYPE_CHECKING:
+    from stages.core.judge.judgment import ValueSearch
     from stages.core.records import Table, Task
 
 
@@ -38,15 +39,16 @@ class Scores:
         return self.columns.get((unit[0], column), 0.0) if found is None else found
 
 
-def scores(task: Task, tables: Sequence[Table]) -> Scores:
+def scores(task: Task, tables: Sequence[Table], values: ValueSearch | None = None) -> Scores:
     """The judge's scores, or those of the ``link`` section.
 
     Args:
         task: What is asked.
         tables: In an order that does not depend on that of the table lines, since the judge
             breaks ties by it.
+        values: Looks words up in the data.
     """
-    found = judgment_for(task, tables)
+    found = judgment_for(task, tables, values)
     return Scores(
         {name: table.score for name, table in found.tables.items()},
         {(name, c.name): c.score for name, columns in found.columns.items() for c in columns},

@@ -22,6 +22,7 @@ from stages.core.records import LinkColumn, LinkTable, Table, Task
 
 if TYPE_CHECKING:
     from stages.core.judge import Judgment
+    from stages.core.judge.judgment import ValueSearch
 
 RECALL = 0.95
 """Strict recall that the judge's cut aims at; tools/bench/pruning.py measures what comes of it."""
@@ -47,6 +48,7 @@ def focus(
     tables: Sequence[Table],
     candidates: Sequence[Candidate],
     lang: Lang,
+    values: ValueSearch | None = None,
 ) -> None:
     """Choose what exploring marked relevant and the judge keeps; all that is marked where the
     marks are a model's, or the judge keeps none of it."""
@@ -55,7 +57,7 @@ def focus(
         return
     from stages.core.judge import judge
 
-    found = judge(task, sorted(tables, key=lambda table: table["name"]), recall=RECALL)
+    found = judge(task, sorted(tables, key=lambda table: table["name"]), recall=RECALL, seek=values)
     kept = _kept(task, found)
     chosen = [item for item in candidates if item.relevant and item.name in kept]
     if not chosen:
