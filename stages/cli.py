@@ -34,6 +34,7 @@ REGISTRY = (
     "describe",
     "prompt",
     "ask",
+    "values",
     "query",
     "scaffold",
     "show",
