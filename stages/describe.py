@@ -19,12 +19,13 @@ import click
 from stages.core.context.formats import FORMATS, Form
 from stages.core.lang import choose
 from stages.core.lines.sections import section
-from stages.core.records import Catalog, Describe, DescribeTables, Meta, Table, Task
+from stages.core.records import Catalog, Column, Describe, DescribeTables, Meta, Table, Task
 from stages.core.runtime.stage import Capability, Stage, TaskFolder, text_option, works_in_task
 
 if TYPE_CHECKING:
     from stages.core.context.budget import BudgetFit, PageFormat
     from stages.core.context.view import Page
+    from stages.core.judge.judgment import ValueSearch
 
 COLUMNS = ("refined", "superset", "all")
 TOOL = "explore_data"
@@ -42,27 +43,28 @@ def describe(
     tool: str | None = None,
     skip_knowledge: bool = True,
     lang: str = "auto",
+    values: ValueSearch | None = None,
 ) -> Describe:
     """The text of one task's context description.
 
     Args:
-        task, tables, catalog: The task and what it is asked of. Without a section collapse
-            every table is in full, with a note.
+        task, tables, catalog: The task and what it is asked of; all in full without collapse.
         folder: What lies in the catalog's folder.
         form: One of `FORMATS`.
         columns: Which columns full tables show in detail, one of `COLUMNS`; the rest are
             named.
         budget: Most o200k tokens; 0 for no limit. See `core.context.budget`.
-        tool: The name of the tool that queries folded tables; None for that of a task's
-            solver, which nobody has who asks of another folder or a server.
+        tool: The name of the tool that queries folded tables; None for that of a task's solver.
         skip_knowledge: Whether knowledge.md is left out, as the prompt holds it in full.
         lang: ``zh``, ``en``, or ``auto`` for the language of the question.
+        values: Looks the question's words up in the data, for `_with_named`.
 
     Returns:
         A ``describe`` section.
     """
     from stages.core.context.view import page_of
 
+    tables = _with_named(task, tables, values)
     tool = (TOOL if works_in_task(catalog, folder) else "") if tool is None else tool
     page = page_of(
         task,
@@ -79,6 +81,30 @@ def describe(
         made["notes"] = notes
     made["meta"] = _meta(page.lang, tool, skip_knowledge, columns, budget)
     return made
+
+
+def _with_named(task: Task, tables: Sequence[Table], values: ValueSearch | None) -> Sequence[Table]:
+    """The tables with values that the question names before the other examples."""
+    if values is None:
+        return tables
+    from stages.core.values.spans import spans
+
+    named = values.written(spans(task.get("question", "")))
+    owners = {table for table, _ in named}
+    return [
+        {**table, "columns": [_first(c, named.get((table["name"], c["name"]))) for c in columns]}
+        if (columns := table["columns"]) and table["name"] in owners
+        else table
+        for table in tables
+    ]
+
+
+def _first(column: Column, value: str | None) -> Column:
+    """The column with one more example at the front, in place of its last."""
+    if value is None:
+        return column
+    others = [text for text in column.get("examples", ()) if text != value]
+    return {**column, "examples": [value, *others][: max(1, len(column.get("examples", ())))]}
 
 
 def _fitted(page: Page, tables: Sequence[Table], form: Form) -> Describe:
@@ -238,7 +264,7 @@ STAGE = Stage(
     describe,
     uses=("collapse", "refine", "prune", "vote", "link"),
     inputs=("question", "knowledge"),
-    wants=(Capability.CATALOG, Capability.FOLDER),
+    wants=(Capability.CATALOG, Capability.FOLDER, Capability.VALUES),
     options=OPTIONS,
     texts=(text_option(_text, _suffix),),
     counts=_counts,

@@ -69,11 +69,10 @@ async def explore(
         model: Whom to ask; None judges by the built-in judge and a few statements.
         database: The catalog's data; None where it has none.
         progress: Told how many tables are done.
-        lang: Language of the instructions: ``zh``, ``en``, or ``auto``.
-        timeout: Seconds for one call.
+        lang, timeout: Language of the instructions; seconds for one call.
         rounds, max_tokens: Rounds of queries for a table; tokens of its own block.
         knowledge_chars, video_chars: Characters shown of these to a model; 0 shows all.
-        values: Looks words up in the data for the built-in judge.
+        values: Looks words up for the judge.
 
     Raises:
         DataError: The task has no question.
@@ -90,14 +89,13 @@ async def explore(
         return _section(observer.judgments(told), [], meta)
     from stages.core.linking.explore.conversation import ExploreOptions, prompt_hash
 
-    terms = ExploreOptions(
-        lang, rounds, timeout, max_tokens, Excerpts(knowledge_chars, video_chars)
-    )
+    excerpts = Excerpts(knowledge_chars, video_chars)
+    terms = ExploreOptions(lang, rounds, timeout, max_tokens, excerpts)
     work = _ExploreTask(model, database, task, terms, observer, told)
     found = await work.all(_in_order(kept, tables))
-    notes = [note for judged in found for note in judged.notes]
     made = {one.judgment["table_full_name"]: one.judgment for one in found}
-    return _section(made, notes, {**meta, **_meta_of_model(terms), "prompt": prompt_hash(lang)})
+    meta |= {**_meta_of_model(terms), "prompt": prompt_hash(lang)}
+    return _section(made, [note for judged in found for note in judged.notes], meta)
 
 
 def _question(task: Task) -> str:

@@ -80,10 +80,9 @@ async def prune(
 
     Args:
         task: Its question, evidence, plan and passages are shown; pins are followed.
-        tables: All tables of the catalog; their order changes nothing.
+        tables: All of the catalog; their order changes nothing.
         model: Whom to ask; None is the built-in judge.
-        lang: Language of the instructions: ``zh``, ``en`` or ``auto``.
-        timeout: Seconds for one call.
+        lang, timeout: Language of the instructions; seconds for one call.
         samples: Samples of each side.
         min_tokens, max_tokens: Tokens of one whole prompt.
         max_columns: Candidate columns above which they are cut by evidence.

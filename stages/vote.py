@@ -74,18 +74,16 @@ async def vote(
     """The TableRelevanceResult of one task (first seed, 2.3).
 
     Args:
-        task: The question and what is known about it; its ``link`` section, where there is
-            one, is what the built-in judge goes by.
+        task: What is asked; its ``link`` section, where there is one, is the judge's answer.
         tables: All tables of the catalog in file order; the result keeps that order.
         model: Whom to ask; None is the built-in judge.
-        lang: Language of instructions and reasons: ``zh``, ``en``, or ``auto``.
-        rounds: Rounds that are to come through.
-        timeout: Seconds for one round.
-        skip_under: Ask nothing where all table blocks together stay under so many tokens.
-        max_tokens: Tokens of a user input above which tables are judged in batches.
+        lang: Language of instructions and reasons: ``zh``, ``en`` or ``auto``.
+        rounds, timeout: Rounds that are to come through; seconds for one.
+        skip_under, max_tokens: Tokens of all tables under which nothing is asked, and of a user
+            input above which tables are judged in batches.
         knowledge_chars, video_chars: Characters shown of these; 0 shows all.
         recall: Share of needed tables to keep; None goes by ``loss_tokens`` (`select.by_cost`).
-        values: Looks words up in the data for the built-in judge.
+        values: Looks words up in the data for the judge.
 
     Raises:
         DataError: The task has no question.

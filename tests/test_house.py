@@ -252,6 +252,8 @@ ONE_IMPORTER = {
         run.child  run.driver  run.progress  run.provenance""",
     "a format of traces, beside the others": "trace.atif",
     "what the package `winnow` is made of": "runtime.library",
+    "imported late by the package that names it, or the one idea of its kind": """
+        catalog.scan  sandbox.values  values.find  values.spans""",
 }
 """Why a module that only one other imports stands by itself; `core` is left out of their names."""
 

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -170,21 +170,29 @@ def shows_progress() -> bool:
 def progress(done: int, total: int | None, what: str) -> None:
     """A counter on a terminal, at most ten times a second; elsewhere a line every half minute,
     so that a log tells a command that works from one that hangs."""
+    _progress(_current(), done, total, what)
+
+
+def progress_from_threads() -> Callable[[int, int | None, str], None]:
+    """`progress` of the call that runs here, for threads of its own."""
+    state = _current()
+    return lambda done, total, what: _progress(state, done, total, what)
+
+
+def _progress(state: State, done: int, total: int | None, what: str) -> None:
     now = time.monotonic()
-    if now - _current().progress_at < PROGRESS_EVERY:
+    if state.collected is not None or now - state.progress_at < PROGRESS_EVERY:
         return
-    _current().progress_at = now
+    state.progress_at = now
     counted = f"{done}{f'/{total}' if total else ''} {what}"
-    if _current().collected is not None:
-        return
     if not shows_progress():
-        if now - _current().told_at >= TOLD_EVERY:
-            _current().told_at = now
+        if now - state.told_at >= TOLD_EVERY:
+            state.told_at = now
             note(counted)
         return
-    text = f"{_current().command}: {counted}"
-    _raw("\r" + text.ljust(_current().progress_width))
-    _current().progress_width = len(text)
+    text = f"{state.command}: {counted}"
+    _raw("\r" + text.ljust(state.progress_width))
+    state.progress_width = len(text)
 
 
 def _limited(problem: WinnowError | str, prefix: str, shown: int = SAME_KIND_SHOWN) -> None:

@@ -38,7 +38,7 @@ def settle():
 
 def reads(root, monkeypatch, options=CACHED):
     """The result of a scan, and the names of the files that were read for it."""
-    import stages.core.catalog as catalog
+    import stages.core.catalog.scan as catalog
 
     read = []
     whole = catalog._raws

@@ -170,7 +170,7 @@ def test_hostile_replies_cannot_reach_the_terminal(kept: Kept) -> None:
     assert "\u202e".encode() not in shown
 
 
-def test_places_list_all_five_kinds_and_clear_forgets_each(tmp_path: Path) -> None:
+def test_places_list_all_kinds_and_clear_forgets_each(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     env = {"WINNOW_CACHE": str(folder)}
     listed = run("cache", "places", env=env).out.decode().splitlines()
@@ -219,7 +219,12 @@ def test_only_files_of_winnow_are_shown_and_forgotten(tmp_path: Path) -> None:
     listed = run("cache", "places", "--cache", str(other), env=env).out.decode().splitlines()
     lies = {line.split()[0]: Path(line.split()[-1]).parent for line in listed}
     assert {kind for kind in lies if lies[kind] == other} == {"replies", "results"}
-    assert {kind for kind in lies if lies[kind] == folder} == {"scans", "indexes", "tables"}
+    assert {kind for kind in lies if lies[kind] == folder} == {
+        "scans",
+        "values",
+        "indexes",
+        "tables",
+    }
     done = run("cache", "clear", "--kind", "tables", "--cache", str(other), env=env)
     assert (done.status, own.exists()) == (0, False)
     assert run("cache", "clear", "--all", "--cache", str(other), env=env).status == 0

@@ -99,6 +99,10 @@ class ValueSearch(Protocol):
 
     def __call__(self, words: Collection[str]) -> ValueHits: ...
 
+    def written(self, words: Collection[str]) -> Mapping[tuple[str, str], str]:
+        """By table and column, the longest of the words that is a value there, as the data has
+        it; empty where the data is not asked again."""
+
 
 class History(Protocol):
     """Past SQL (`core.judge.priors.query_log`)."""

@@ -25,6 +25,8 @@ from stages.core.text import composed
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
 
+#: Tables that hold a value of the question, up to which each of them is kept.
+MOST_SHARERS = 2
 #: Likeness from which a word says anything about a table.
 SPEAKS = 0.3
 
@@ -63,6 +65,7 @@ def decide(
     if recall < 1:
         kept = select.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
+    kept |= holds_named_value(match)
     if not without & rank_scores.GRAPH:
         kept = select.add_join_tables(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
@@ -114,6 +117,24 @@ def spelled_tables(match: Match, without: frozenset[str]) -> NDArray[np.bool_]:
         holders.setdefault(written, set()).add(owner)
     few = [at for found in holders.values() if len(found) <= MOST_HOLDERS for at in found]
     made[few] = True
+    return made
+
+
+def holds_named_value(match: Match) -> NDArray[np.bool_]:
+    """Whether a table holds a whole value that the question names and few other tables hold.
+
+    Such a table is kept whatever its score; a value inside a longer one says nothing. bool [T].
+    """
+    written = {value.lower() for value in match.exact.values()}
+    whole = {value for value in written if not any(value in other for other in written - {value})}
+    holders: dict[str, set[int]] = {}
+    for column, value in match.exact.items():
+        owner = int(np.searchsorted(match.starts, column, side="right")) - 1
+        holders.setdefault(value.lower(), set()).add(int(match.candidates[owner]))
+    made = np.zeros(len(match.index.canonical), dtype=bool)
+    for value in whole:
+        if len(holders[value]) <= MOST_SHARERS:
+            made[list(holders[value])] = True
     return made
 
 

@@ -193,7 +193,7 @@ PROVIDERS: Mapping[Capability, Provider] = {
     Capability.DATABASE: lambda plan, asked, model: plan.database and plan.database(asked),
     Capability.VALUES: lambda plan, asked, model: plan.values and plan.values(asked),
     Capability.PROGRESS: lambda plan, asked, model: (
-        None if plan.dry else partial(_progress, plan, asked)
+        None if plan.dry else partial(_progress, plan, asked, diagnostics.progress_from_threads())
     ),
     Capability.FOLDER: _folder,
     Capability.LANG: _shared("lang"),
@@ -203,11 +203,18 @@ PROVIDERS: Mapping[Capability, Provider] = {
 """What each capability is, for one task of a run."""
 
 
-def _progress(plan: RunPlan, asked: TaskInput, done: int, total: int | None, what: str) -> None:
+def _progress(
+    plan: RunPlan,
+    asked: TaskInput,
+    tell: Callable[[int, int | None, str], None],
+    done: int,
+    total: int | None,
+    what: str,
+) -> None:
     if plan.client is not None:  # `async_runner` shows it beside the requests
         plan.told = f"{done}{f'/{total}' if total else ''} {what}"
         return
-    diagnostics.progress(done, total, f"{what} ({asked.task['task_id']})")
+    tell(done, total, f"{what} ({asked.task['task_id']})")
 
 
 def complete(

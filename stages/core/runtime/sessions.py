@@ -127,14 +127,14 @@ def _ways(common: Options) -> SessionOptions:
     from stages.core.sandbox.session import SessionOptions
 
     dry = bool(common.get("dry_run") or common.get("dump_prompt"))
-    folder = _folder(common)
+    folder, told = _folder(common), diagnostics.progress_from_threads()
     return SessionOptions(
         size=size_for(common.get("concurrency") or 1),
         kept=None if folder is None else ResultCache(folder),
         offline=bool(common.get("offline")),
         dry=dry,
         limits=Limits(privileged=bool(common.get("privileged"))),
-        progress=lambda name: diagnostics.progress(0, None, f"loading {name}"),
+        progress=lambda name: told(0, None, f"loading {name}"),
     )
 
 

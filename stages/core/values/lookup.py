@@ -89,6 +89,20 @@ class CatalogValues:
             )
         }
 
+    def written(self, words: Collection[str]) -> Mapping[tuple[str, str], str]:
+        """By table and column, the longest of the words that is a value there, as the data has
+        it."""
+        shown = {table["name"]: _readable(table) for table in self.tables}
+        found: dict[tuple[str, str], str] = {}
+        for places in self.places(words).values():
+            for place in places:
+                at = place.table, place.column
+                if place.column in shown.get(place.table, ()) and (
+                    len(place.value) > len(found.get(at, ""))
+                ):
+                    found[at] = place.value
+        return found
+
     def places(self, words: Collection[str]) -> Mapping[str, Sequence[ValuePlace]]:
         """By word, where it stands as a whole value; nothing where the index cannot be used."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stages.core.errors import SqlUnavailable, WinnowError
@@ -58,10 +58,14 @@ class ServerValues:
                     found.setdefault(word, []).append((table["name"], column))
         return found
 
+    def written(self, words: Collection[str]) -> Mapping[tuple[str, str], str]:
+        """Nothing: a server is asked once, for the judge."""
+        return {}
+
     def _hits(self, table: Table, words: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Columns of one table and the words they hold."""
         plain = [word for word in words if _PLAIN.fullmatch(word)]
-        names = [column["name"] for column in table["columns"] if _asked(column, bool(plain))]
+        names = [column["name"] for column in table["columns"] if _may_hold(column, bool(plain))]
         try:
             for start in range(0, len(names), PER_STATEMENT):
                 sql = statement(table["name"], names[start : start + PER_STATEMENT], words)
@@ -73,7 +77,7 @@ class ServerValues:
             self.notes.append(f"values of {table['name']} were not looked up: {error.what}")
 
 
-def _asked(column: Column, plain: bool) -> bool:
+def _may_hold(column: Column, plain: bool) -> bool:
     """Whether a column may hold the words; ``plain`` if numbers or days are among them. One
     without examples is empty, or its values are hidden."""
     if not column.get("examples"):
