@@ -26,7 +26,12 @@ from stages.core.lines.io import output
 from stages.core.lines.lines import dump, split
 from stages.core.model.options import MODEL_OPTIONS
 from stages.core.params import Options
-from stages.core.runtime.command import privileged_option, reporting_options, stage_named
+from stages.core.runtime.command import (
+    privileged_option,
+    reporting_options,
+    stage_named,
+    values_options,
+)
 from stages.core.runtime.keywords import StageKeywords
 from stages.core.runtime.library import LineRecord, LinesOutput, at_once, pass_lines, scan_lines
 from stages.core.text import visible
@@ -43,12 +48,14 @@ CHAINS = {
 REST = ("collapse", "describe", "prompt")
 OUTS = ("prompt", "messages", "tables", "lines")
 OF_PROMPT = ("style", "template", "own_rules", "budget")
+OF_VOTE = ("recall", "loss_tokens")
 OWN = ("source", "question", "evidence", "by", "out", "path")
 NOT_HERE = ("dry_run", "dump_prompt")
 
 
 def _options() -> list[click.Parameter]:
-    """Its own options, those of the prompt, and those of a model."""
+    """Its own options, those of the judge, of the prompt, and of a model."""
+    judge = [option for option in stage_named("vote").options if option.name in OF_VOTE]
     prompt = [option for option in stage_named("prompt").options if option.name in OF_PROMPT]
     model = [option for option in MODEL_OPTIONS if option.name not in NOT_HERE]
     return [
@@ -63,6 +70,8 @@ def _options() -> list[click.Parameter]:
             ["--out"], type=click.Choice(OUTS), default="prompt", show_default=True,
             help="What goes to stdout.",
         ),
+        *judge,
+        *values_options(),
         *prompt,
         click.Option(
             ["-o", "--output", "path"], type=click.Path(allow_dash=True), metavar="FILE",

@@ -90,7 +90,7 @@ def command(stage: Stage, doc: str) -> click.Command:
     params = [*common_options(), *(text.option for text in stage.texts)]
     params[1:1] = [*stage.options, *([stage.report.option] if stage.report else [])]
     params += _model_options() if stage.asks else []
-    params += _values_options() if Capability.VALUES in stage.wants else []
+    params += values_options() if Capability.VALUES in stage.wants else []
     if {Capability.DATABASE, Capability.VALUES} & {*stage.wants}:
         params.append(privileged_option())
     own = [str(option.name) for option in stage.options]
@@ -101,7 +101,7 @@ def command(stage: Stage, doc: str) -> click.Command:
     return click.Command(stage.name, params=params, callback=callback, help=doc)
 
 
-def _values_options() -> list[click.Parameter]:
+def values_options() -> list[click.Parameter]:
     """``--values`` and how long its index may take, for stages that ask the built-in judge."""
     from stages.core.params import FiniteFloatRange
 
