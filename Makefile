@@ -55,7 +55,7 @@ $(VENV)/.developed: $(VENV)/.installed pyproject.toml
 	@touch $@
 
 demo: install
-	@$(W) scan examples/orders | $(W) vote | $(W) collapse | $(W) describe | $(W) prompt --text
+	@$(W) scan examples/orders | $(W) vote --recall 0.97 | $(W) collapse | $(W) describe | $(W) prompt --text
 	@printf '%s\n' '' 'That was the prompt for examples/orders. To go on:' \
 	  '  . $(BIN)/activate                     puts winnow on the path; bin/winnow does without' \
 	  '  winnow scan examples/orders > scan.jsonl' \
