@@ -13,6 +13,7 @@ prompt; its messages as JSON, the names of the tables shown in full, or all line
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,9 +54,16 @@ OWN = ("source", "question", "evidence", "by", "out", "path")
 NOT_HERE = ("dry_run", "dump_prompt")
 
 
+def _unset(option: click.Option) -> click.Option:
+    """The option without a value of its own, so that each stage keeps its default."""
+    made = copy(option)
+    made.default, made.show_default = None, "the stage's own"
+    return made
+
+
 def _options() -> list[click.Parameter]:
     """Its own options, those of the judge, of the prompt, and of a model."""
-    judge = [option for option in stage_named("vote").options if option.name in OF_VOTE]
+    judge = [_unset(o) for o in stage_named("vote").options if o.name in OF_VOTE]
     prompt = [option for option in stage_named("prompt").options if option.name in OF_PROMPT]
     model = [option for option in MODEL_OPTIONS if option.name not in NOT_HERE]
     return [

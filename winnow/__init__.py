@@ -1,7 +1,7 @@
 """winnow for Python: the commands as functions, on the same lines as dicts.
 
 >>> import winnow
->>> lines = winnow.vote(winnow.scan("examples/orders"))
+>>> lines = winnow.vote(winnow.scan("examples/orders"), recall=0.97)
 >>> lines[-1]["vote"]["relevant_tables"]
 ['customers', 'order_items', 'orders']
 

@@ -20,7 +20,13 @@ Edit = Callable[[dict[str, Any]], Any]
 @pytest.fixture(scope="module")
 def judged() -> bytes:
     lines = run("scan", "examples/task_15", "-q").out
-    return pipe(lines, ["vote", "-q"], ["plan", "-q"], ["prune", "-q"], ["collapse", "-q"]).out
+    return pipe(
+        lines,
+        ["vote", "-q", "--recall", "0.97"],
+        ["plan", "-q"],
+        ["prune", "-q"],
+        ["collapse", "-q"],
+    ).out
 
 
 def edited(lines: bytes, kind: str, edit: Edit, name: str = "") -> bytes:
