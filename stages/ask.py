@@ -57,7 +57,7 @@ NOT_HERE = ("dry_run", "dump_prompt")
 def _unset(option: click.Option) -> click.Option:
     """The option without a value of its own, so that each stage keeps its default."""
     made = copy(option)
-    made.default, made.show_default = None, "the stage's own"
+    made.default = None
     return made
 
 

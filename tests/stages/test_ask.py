@@ -54,10 +54,11 @@ def test_a_question_of_a_folder_a_file_and_lines(tmp_path: Path) -> None:
 
 
 def test_the_prompt_has_the_style_and_the_budget_asked_for() -> None:
-    chat = run("ask", EXAMPLE, "--style", "chat", "--budget", "1700", "--out", "lines")
+    given = ("--style", "chat", "--recall", "0.97", "--budget", "1500")
+    chat = run("ask", EXAMPLE, *given, "--out", "lines")
     (task,) = chat.tasks
     assert [message["role"] for message in task["prompt"]["messages"]] == ["user"]
-    assert task["prompt"]["tokens"] <= 1700
+    assert task["prompt"]["tokens"] <= 1500
 
 
 def test_a_model_votes_where_one_is_named() -> None:
