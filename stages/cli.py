@@ -22,6 +22,7 @@ from stages.core import diagnostics
 from stages.core.errors import UsageError, WinnowError
 
 REGISTRY = (
+    "prepare",
     "scan",
     "link",
     "plan",

@@ -242,7 +242,7 @@ ONE_IMPORTER = {
     "the work of a stage, apart from its command and options": """
         linking.prune.ask  linking.refine.apex  linking.summarize  linking.vote""",
     "a step of reading data that knows nothing of the step before it": """
-        documents.database  documents.prose  documents.isolation  documents.recognition
+        documents.database  documents.prose  documents.task  documents.isolation  documents.recognition
         catalog.pool  catalog.scan_cache  catalog.video  catalog.sources.json.columns
         catalog.sources.sqlite.sample  lines.edits  linking.resolve  model.conversation""",
     "a kind of evidence or a learned model with rules of its own, trained or tested apart": """

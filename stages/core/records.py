@@ -33,6 +33,9 @@ __all__ = [
     "Meta",
     "Pin",
     "Plan",
+    "Prepare",
+    "PreparedDocument",
+    "PreparedTable",
     "Prompt",
     "PromptParts",
     "Prune",
@@ -241,6 +244,32 @@ if TYPE_CHECKING:
         drafts: list[str]
         error: str
         meta: NotRequired[Meta]
+
+    class PreparedTable(TypedDict):
+        """PreparedTable"""
+
+        name: str
+        rows: int
+        columns: list[str]
+        failed: int
+        notes: NotRequired[list[str]]
+
+    class PreparedDocument(TypedDict):
+        """PreparedDocument"""
+
+        path: str
+        kind: str
+        lines: int
+        tables: list[PreparedTable]
+        warnings: NotRequired[list[str]]
+        error: NotRequired[str]
+
+    class Prepare(TypedDict):
+        """What the documents of a task came to: the tables that were made of them, and passages to read."""
+
+        database: NotRequired[str]
+        documents: NotRequired[list[PreparedDocument]]
+        passages: NotRequired[list[JsonValue]]
 
     class Message(TypedDict):
         """Message"""

@@ -22,6 +22,10 @@ from stages.core.records import Document
 MARK_TABLE = "_winnow_prepared"
 MARK_FILE = ".prepared.json"
 STEM = "_doc_extracted"
+WORKDIR = "workdir"
+"""Folder of a root that a task's work is written to."""
+DOCUMENT_TABLES = f"{WORKDIR}/{STEM}.db"
+"""Where the tables of a root's documents lie, relative to it."""
 
 
 def is_prepared(path: Path) -> bool:

@@ -22,7 +22,7 @@ from stages.core.catalog.discover import (
     module_of,
     walk,
 )
-from stages.core.catalog.documents import document, is_prepared
+from stages.core.catalog.documents import DOCUMENT_TABLES, document, is_prepared
 from stages.core.catalog.naming import Origin
 from stages.core.catalog.pool import in_order
 from stages.core.catalog.scan_cache import Job, Result, ScanCache, ScanMemory, bounded
@@ -71,10 +71,20 @@ def scan_root(
         raise SourceError(f"cannot be listed: {os_words(error)}", place=str(folder)) from None
     place = locate(path)
     found = walk(place.root, place.top, include=include, exclude=exclude, targets=targets)
+    found.data += _of_documents(place, found)
     texts, warnings = surroundings(place, path)
     tables = _tables(found, options)
     catalog = _catalog(place, found, [*place.warnings, *warnings], options)
     return ScanResult(with_id(catalog, tables), tables, task_of(place, texts), texts)
+
+
+def _of_documents(place: TaskRoot, found: Findings) -> list[DataFile]:
+    """The file of tables that were made of the root's documents, where the walk met it not."""
+    path = place.root / DOCUMENT_TABLES
+    known = {item.full for item in found.data}
+    if path in known or path.is_symlink() or not path.is_file():
+        return []
+    return [DataFile(DOCUMENT_TABLES, path, module_of("sqlite"))]
 
 
 def scan_files(

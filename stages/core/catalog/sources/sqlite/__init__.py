@@ -58,6 +58,7 @@ _LISTING = """
            CASE WHEN m.type = 'view' OR l.type = 'virtual' THEN m.sql END
     FROM sqlite_master m LEFT JOIN pragma_table_list l ON l.name = m.name AND l.schema = 'main'
     WHERE m.type IN ('table', 'view') ORDER BY m.rowid"""
+MOST_COMMENTS = 100_000
 _OLD_LISTING = """
     SELECT name, type, CASE WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'virtual' ELSE type END,
            coalesce(sql LIKE '%WITHOUT ROWID%', 0),
@@ -80,6 +81,7 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
         except sqlite3.Error as error:
             raise SourceError(f"damaged or not readable: {error}", place=str(path)) from None
         prepared = any(entry.name == MARK_TABLE for entry in entries)
+        comments = _comments(file.con) if prepared else {}
         sampler = Sampler(file.con, path.stat().st_size, options)
         for entry in entries:
             if entry.name == MARK_TABLE or entry.name.lower().startswith("sqlite_"):
@@ -89,7 +91,26 @@ def scan(path: Path, options: ScanOptions) -> Iterator[SourceTable]:
                 continue
             raw = _table(file, entry, sampler, options)
             raw.prepared = prepared
+            raw.comment = comments.get((raw.name, None), "")
+            for column in raw.columns:
+                if said := comments.get((raw.name, column["name"])):
+                    column["comment"] = said
             yield raw
+
+
+def _comments(con: sqlite3.Connection) -> dict[tuple[str, str | None], str]:
+    """By table and column, None for the table itself, what the mark says; empty where it says
+    nothing that is read here, for its content is free."""
+    sql = f"SELECT table_name, column_name, comment FROM {MARK_TABLE} LIMIT {MOST_COMMENTS}"
+    try:
+        rows = con.execute(sql).fetchall()
+    except sqlite3.Error:
+        return {}
+    return {
+        (table, column): comment
+        for table, column, comment in rows
+        if isinstance(table, str) and isinstance(comment, str)
+    }
 
 
 def _entries(con: sqlite3.Connection) -> list[SqliteEntry]:
