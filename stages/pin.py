@@ -23,6 +23,7 @@ from stages.core import diagnostics
 from stages.core.errors import DataError, UsageError
 from stages.core.lines.io import inputs, output
 from stages.core.lines.lines import BadLine, CatalogLines, Item, LineReader, Output, TaskInput, dump
+from stages.core.params import output_option
 from stages.core.readers import pinned
 from stages.core.text import visible
 
@@ -52,14 +53,7 @@ class Edit:
 @click.option(
     "--task", "only", multiple=True, metavar="ID", help="Only this task; may be repeated."
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="Write to FILE, renamed into place at the end; it may be the input.",
-)
+@output_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def pin(
     file: str | None,

@@ -24,6 +24,7 @@ from stages.core.counts import many
 from stages.core.errors import LineError, SourceError, UsageError, WinnowError
 from stages.core.lines.io import STDIN, inputs, output
 from stages.core.lines.lines import Output, dump, own, parse
+from stages.core.params import output_option
 from stages.core.runtime.command import reporting_options
 
 if TYPE_CHECKING:
@@ -34,14 +35,7 @@ if TYPE_CHECKING:
 @click.command(help=__doc__)
 @click.argument("folders", nargs=-1, metavar="[DIR]...")
 @click.option("--question", metavar="TEXT", help="Ask this of every DIR.")
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="Write to FILE, renamed into place at the end.",
-)
+@output_option
 def prepare(
     folders: tuple[str, ...], question: str | None, path: str | None, quiet: bool, verbose: bool
 ) -> None:

@@ -39,7 +39,7 @@ from stages.core import diagnostics
 from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlLimit, UsageError
 from stages.core.lines.io import STDIN, output
-from stages.core.params import FiniteFloatRange, Options
+from stages.core.params import FiniteFloatRange, Options, output_option
 from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.formats import FORMATS, columns_on_terminal, records, render
 from stages.core.sandbox.limits import ALL, Answer, Limits
@@ -125,14 +125,7 @@ def _with_limits(command: click.Command) -> click.Command:
     type=click.Choice(FORMATS),
     help="table on a terminal, csv elsewhere, unless given.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="Write to FILE, renamed into place at the end.",
-)
+@output_option
 @click.option(
     "--root",
     metavar="DIR",

@@ -20,7 +20,7 @@ import click
 
 from stages.core import diagnostics
 from stages.core.lines.io import STDIN, output
-from stages.core.params import FiniteFloatRange
+from stages.core.params import FiniteFloatRange, output_option
 from stages.core.runtime.command import VALUES_SECONDS, privileged_option, reporting_options
 from stages.core.sandbox.formats import FORMATS
 
@@ -49,14 +49,7 @@ TYPES = ("VARCHAR", "VARCHAR", "VARCHAR", "BIGINT", "VARCHAR")
     type=click.Choice(FORMATS),
     help="table on a terminal, csv elsewhere, unless given.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="Write to FILE, renamed into place at the end.",
-)
+@output_option
 @click.option("--catalog", metavar="NAME", help="Which catalog, where SOURCE holds several.")
 @click.option(
     "--hide-values",

@@ -75,3 +75,14 @@ def count_option(
         show_default=True,
         help=help,
     )
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="Write to FILE, renamed into place at the end.",
+)
+"""``-o`` of commands that are no stages."""
