@@ -37,11 +37,14 @@ def _script(shell: str) -> str:
     """The script by which a shell asks winnow itself what may follow."""
     from click.shell_completion import get_completion_class
 
-    from stages.cli import winnow
-
     made = get_completion_class(shell)
     assert made is not None, shell
-    return made(winnow, {}, "winnow", "_WINNOW_COMPLETE").source()
+    return made(_root(), {}, "winnow", "_WINNOW_COMPLETE").source()
+
+
+def _root() -> click.Command:
+    """The command that all others belong to."""
+    return click.get_current_context().find_root().command
 
 
 def _man_page() -> str:
@@ -56,9 +59,7 @@ def _man_page() -> str:
 
 def _helps() -> Iterator[tuple[list[str], str]]:
     """The help of winnow and of each command, those within groups too, with its words."""
-    from stages.cli import winnow
-
-    left: list[tuple[list[str], click.Command]] = [(["winnow"], winnow)]
+    left: list[tuple[list[str], click.Command]] = [(["winnow"], _root())]
     while left:
         words, command = left.pop(0)
         path = " ".join(words)

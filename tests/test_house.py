@@ -226,7 +226,7 @@ def test_imports_between_modules_run_in_no_circle():
 
 ONE_IMPORTER = {
     "late: the one that imports it starts without what it needs": """
-        catalog.lineage  catalog.sources.csv.loader  catalog.sources.json.loader
+        stages.cli  catalog.lineage  catalog.sources.csv.loader  catalog.sources.json.loader
         catalog.sources.sqlite.loader
         judge.pipeline  judge.section  linking.explore.builtin  linking.explore.conversation
         linking.refine.builtin  linking.refine.refiner  model.cache_listing
