@@ -26,7 +26,7 @@ from stages.core.lines.files import holds_lines
 from stages.core.lines.io import output
 from stages.core.lines.lines import dump, split
 from stages.core.model.options import MODEL_OPTIONS
-from stages.core.params import Options
+from stages.core.params import Options, output_option
 from stages.core.runtime.command import (
     privileged_option,
     reporting_options,
@@ -81,10 +81,6 @@ def _options() -> list[click.Parameter]:
         *judge,
         *values_options(),
         *prompt,
-        click.Option(
-            ["-o", "--output", "path"], type=click.Path(allow_dash=True), metavar="FILE",
-            help="Write to FILE, renamed into place at the end.",
-        ),
         *model,
         privileged_option(),
         *reporting_options(),
@@ -158,10 +154,10 @@ async def through(by: str, lines: list[LineRecord], options: Options) -> list[Li
         lines: From `scanned`.
         options: Of the stages, by name; a stage takes those that it has.
     """
+    given = {key: value for key, value in options.items() if value is not None}
     for name in (*CHAINS[by], *REST):
         keywords = StageKeywords(stage_named(name))
         own, shared = keywords.values([])
-        given = {key: value for key, value in options.items() if value is not None}
         own = {key: given.get(key, value) for key, value in own.items()}
         shared = {key: given.get(key, value) for key, value in shared.items()}
         out = LinesOutput()
@@ -204,4 +200,4 @@ def _ask(source: str, question: str | None, **options: Any) -> None:  # Any: see
         raise SystemExit(diagnostics.exit_code())
 
 
-ask = click.Command("ask", params=_options(), callback=_ask, help=__doc__)
+ask = output_option(click.Command("ask", params=_options(), callback=_ask, help=__doc__))

@@ -38,8 +38,15 @@ import click
 from stages.core import diagnostics
 from stages.core.dialects import WRITTEN_IN
 from stages.core.errors import SqlLimit, UsageError
-from stages.core.lines.io import STDIN, output
-from stages.core.params import FiniteFloatRange, Options, output_option
+from stages.core.lines.io import STDIN, output, to_terminal
+from stages.core.params import (
+    FiniteFloatRange,
+    Options,
+    catalog_option,
+    format_option,
+    hide_option,
+    output_option,
+)
 from stages.core.runtime.command import privileged_option
 from stages.core.sandbox.formats import FORMATS, columns_on_terminal, records, render
 from stages.core.sandbox.limits import ALL, Answer, Limits
@@ -119,12 +126,7 @@ def _with_limits(command: click.Command) -> click.Command:
 @click.argument("source", nargs=-1, type=click.Path(allow_dash=True), metavar="SOURCE [SQL | -]")
 @click.option("--sql", "statement", metavar="SQL", help="The statement.")
 @click.option("--dialect", type=click.Choice(WRITTEN_IN), help="What the statement is written in.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="table on a terminal, csv elsewhere, unless given.",
-)
+@format_option(FORMATS)
 @output_option
 @click.option(
     "--root",
@@ -132,14 +134,8 @@ def _with_limits(command: click.Command) -> click.Command:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that the catalog's paths are relative to, where it has moved.",
 )
-@click.option("--catalog", metavar="NAME", help="Which catalog, where SOURCE holds several.")
-@click.option(
-    "--hide-values",
-    "hide",
-    multiple=True,
-    metavar="PATTERN",
-    help="Columns that cannot be read, where SOURCE is scanned now.",
-)
+@catalog_option
+@hide_option
 @click.option(
     "--show-values",
     is_flag=True,
@@ -157,8 +153,7 @@ def query(
     """Answer one statement."""
     diagnostics.begin("winnow query", quiet=quiet, verbose=verbose)
     place, sql = _source_and_statement(source, statement)
-    own = options["path"] in (None, STDIN)
-    terminal = own and sys.stdout is not None and sys.stdout.isatty()
+    terminal = to_terminal(options["path"])
     limits = _limits(options, terminal)
     answers = _answers(place, sql, options, limits)
     if not terminal:

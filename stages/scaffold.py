@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import click
 
 from stages.core import diagnostics
+from stages.core.catalog.documents import WORKDIR
 from stages.core.errors import DataError, WinnowError
 from stages.core.lines.io import STDIN, inputs, output, replace_file
 
 if TYPE_CHECKING:
     from stages.core.lines.lines import CatalogLines
 
-WORKDIR = "workdir"
 SOLVER = "solver.py"
 CATALOG = "catalog.jsonl"
 SEAL = "# winnow scaffold sha256:"

@@ -13,14 +13,19 @@ and the stages after them use too; columns whose values are hidden are never rea
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from stages.core import diagnostics
-from stages.core.lines.io import STDIN, output
-from stages.core.params import FiniteFloatRange, output_option
+from stages.core.lines.io import output, to_terminal
+from stages.core.params import (
+    FiniteFloatRange,
+    catalog_option,
+    format_option,
+    hide_option,
+    output_option,
+)
 from stages.core.runtime.command import VALUES_SECONDS, privileged_option, reporting_options
 from stages.core.sandbox.formats import FORMATS
 
@@ -43,21 +48,10 @@ TYPES = ("VARCHAR", "VARCHAR", "VARCHAR", "BIGINT", "VARCHAR")
     metavar="N",
     help="Places to show.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="table on a terminal, csv elsewhere, unless given.",
-)
+@format_option(FORMATS)
 @output_option
-@click.option("--catalog", metavar="NAME", help="Which catalog, where SOURCE holds several.")
-@click.option(
-    "--hide-values",
-    "hide",
-    multiple=True,
-    metavar="PATTERN",
-    help="Columns that cannot be read, where SOURCE is scanned now.",
-)
+@catalog_option
+@hide_option
 @click.option(
     "--values-seconds",
     "seconds",
@@ -87,7 +81,7 @@ def values(
     diagnostics.begin("winnow values", quiet=quiet, verbose=verbose)
     opened = open_source(source, name=catalog, hide=hide)
     found = find(*opened, text, most=most, seconds=seconds, privileged=privileged)
-    terminal = path in (None, STDIN) and sys.stdout is not None and sys.stdout.isatty()
+    terminal = to_terminal(path)
     _write(found, form or ("table" if terminal else "csv"), path, terminal)
     for note in found.notes:
         diagnostics.note(note)

@@ -105,8 +105,10 @@ def error(problem: WinnowError | str, *, shown: int = SAME_KIND_SHOWN) -> None:
         shown: How many of the same kind are shown one by one; `finish` counts the rest.
     """
     code = problem.exit_code if isinstance(problem, WinnowError) else 1
-    _current().errors.append(problem)
-    _current().exit_code = max(_current().exit_code, code)
+    state = _current()
+    if state.collected is not None:
+        state.errors.append(problem)
+    state.exit_code = max(state.exit_code, code)
     _limited(problem, "", shown)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
@@ -13,6 +13,8 @@ from stages.core.errors import DataError
 
 Options: TypeAlias = Mapping[str, Any]
 """Options by name, as click hands them over: each of the type that its declaration converts to."""
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class FiniteFloatRange(click.FloatRange):
@@ -74,6 +76,31 @@ def count_option(
         metavar=unit,
         show_default=True,
         help=help,
+    )
+
+
+catalog_option = click.option(
+    "--catalog", metavar="NAME", help="Which catalog, where SOURCE holds several."
+)
+"""``--catalog`` of commands that look into one SOURCE."""
+
+hide_option = click.option(
+    "--hide-values",
+    "hide",
+    multiple=True,
+    metavar="PATTERN",
+    help="Columns that cannot be read, where SOURCE is scanned now.",
+)
+"""``--hide-values`` of commands that look into one SOURCE."""
+
+
+def format_option(forms: Sequence[str]) -> Callable[[Function], Function]:
+    """``--format`` of commands that print rows; without it the place of the output decides."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        help="table on a terminal, csv elsewhere, unless given.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.core.judge import explain
-from stages.core.judge.index.keys import last_name
 from stages.core.judge.index.postings import Floats
 from stages.core.judge.judgment import History, Judgment, Rules, ValueSearch
 from stages.core.judge.match.match import Match, match_catalog
-from stages.core.judge.match.values import as_indexed, with_hits
+from stages.core.judge.match.values import NO_HITS, as_indexed, hit_columns
 from stages.core.judge.question.patterns import is_spelled
 from stages.core.judge.question.question import read
 from stages.core.judge.rank import scores as rank_scores
 from stages.core.judge.rank import select
 from stages.core.judge.store import gc_paused, open_index
-from stages.core.text import composed
 
 if TYPE_CHECKING:
     from stages.core.records import Table, Task
 
 #: Tables that hold a value of the question, up to which each of them is kept.
 MOST_SHARERS = 2
+#: Tables that hold a column of one name, from which the name is no one table's.
+MOST_HOLDERS = 3
 #: Likeness from which a word says anything about a table.
 SPEAKS = 0.3
 
@@ -61,11 +61,10 @@ def decide(
     else:
         kept = select.by_cost(scores, loss_tokens, match.index.tokens, counts, told)
     if 0 < recall < 1:
-        kept |= spelled_tables(match, without)
+        kept |= spelled_tables(match, without) | holds_named_value(match)
     if recall < 1:
         kept = select.by_time(kept, match.when, match.index.family)
     kept |= [name in wanted for name in match.index.canonical]
-    kept |= holds_named_value(match)
     if not without & rank_scores.GRAPH:
         kept = select.add_join_tables(kept, scores, match.index.names, match.index.keys)
     explained = explain.Explainer(match, scores, without, recall)
@@ -81,19 +80,15 @@ def matched(
 ) -> Match:
     """The task's question met with the catalog."""
     index, known = open_index(tables, index_dir)
-    question = read(task, without)
+    question, hits = read(task, without), NO_HITS
     if seek is not None and "value" not in without:
-        index = with_hits(index, seek(as_indexed(question)))
-    return match_catalog(question, index, known, without)
+        hits = hit_columns(index, seek(as_indexed(question)))
+    return match_catalog(question, index, known, without, hits)
 
 
 def table_scores(match: Match, without: frozenset[str] = frozenset()) -> Floats:
     """Calibrated probabilities of all tables, float32 [T]."""
     return rank_scores.table_probabilities(match, without)
-
-
-#: Tables that hold a column of one name, from which the name is no one table's.
-MOST_HOLDERS = 3
 
 
 def spelled_tables(match: Match, without: frozenset[str]) -> NDArray[np.bool_]:
@@ -107,17 +102,10 @@ def spelled_tables(match: Match, without: frozenset[str]) -> NDArray[np.bool_]:
         return made
     text = match.question.text
     low = text.lower()
-    for at, name in enumerate(index.names):
-        own = composed(last_name(name))
-        if own.lower() in low and is_spelled(own, text, set(match.question.quoted)):
+    for at, (own, folded) in enumerate(index.last_names):
+        if folded in low and is_spelled(own, text, set(match.question.quoted)):
             made[at] = True
-    holders: dict[str, set[int]] = {}
-    for column, written in match.spelled.items():
-        owner = int(index.column_table[match.columns[column]])
-        holders.setdefault(written, set()).add(owner)
-    few = [at for found in holders.values() if len(found) <= MOST_HOLDERS for at in found]
-    made[few] = True
-    return made
+    return made | _held_by_few(match, match.spelled, MOST_HOLDERS)
 
 
 def holds_named_value(match: Match) -> NDArray[np.bool_]:
@@ -125,16 +113,27 @@ def holds_named_value(match: Match) -> NDArray[np.bool_]:
 
     Such a table is kept whatever its score; a value inside a longer one says nothing. bool [T].
     """
-    written = {value.lower() for value in match.exact.values()}
-    whole = {value for value in written if not any(value in other for other in written - {value})}
+    low = {column: value.lower() for column, value in match.exact.items()}
+    written = set(low.values())
+    parts = {value for value in written if any(value in other for other in written - {value})}
+    whole = {column: value for column, value in low.items() if value not in parts}
+    return _held_by_few(match, whole, MOST_SHARERS)
+
+
+def _held_by_few(match: Match, hits: Mapping[int, str], most: int) -> NDArray[np.bool_]:
+    """Tables with a candidate column of what at most so many tables have; bool [T].
+
+    Args:
+        match: The question met with the catalog.
+        hits: Candidate column → what was met there.
+        most: Tables.
+    """
     holders: dict[str, set[int]] = {}
-    for column, value in match.exact.items():
-        owner = int(np.searchsorted(match.starts, column, side="right")) - 1
-        holders.setdefault(value.lower(), set()).add(int(match.candidates[owner]))
-    made = np.zeros(len(match.index.canonical), dtype=bool)
-    for value in whole:
-        if len(holders[value]) <= MOST_SHARERS:
-            made[list(holders[value])] = True
+    for column, met in hits.items():
+        owner = int(match.index.column_table[match.columns[column]])
+        holders.setdefault(met, set()).add(owner)
+    made = np.zeros(len(match.index.names), dtype=bool)
+    made[[at for found in holders.values() if len(found) <= most for at in found]] = True
     return made
 
 

@@ -52,6 +52,11 @@ def _stdin(named: bool) -> IO[bytes]:
         return sys.stdin.buffer
 
 
+def to_terminal(path: str | None) -> bool:
+    """Whether what `output` writes to is a terminal."""
+    return path in (None, STDIN) and sys.stdout is not None and sys.stdout.isatty()
+
+
 @contextmanager
 def output(path: str | None) -> Iterator[Output]:
     """Stdout, or a file that takes the place of ``path`` when all went well.

@@ -51,7 +51,7 @@ def apply(name: str, lines: Iterable[Mapping[str, object]], given: Keywords) -> 
     Args:
         name: The stage.
         lines: Catalogs, tables and tasks in the order of a pipe.
-        given: Keywords by keyword.
+        given: Its options.
 
     Raises:
         UsageError: An option that is none, or a value that cannot be.
@@ -197,7 +197,7 @@ def scan_lines(
     Args:
         sources: Paths and URLs.
         asked: Questions, each with ``question`` and where wanted ``id``, ``evidence``, ``db_id``.
-        given: Keywords of ``winnow scan`` by keyword.
+        given: Options of ``winnow scan`` by keyword.
         out: Where the lines go.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +15,14 @@ from stages.core.params import Options
 
 if TYPE_CHECKING:
     from stages.core.judge.judgment import ValueSearch
+    from stages.core.records import Table
     from stages.core.sandbox.session import Data, SessionOptions
     from stages.core.values.lookup import CatalogValues
     from stages.core.values.server import ServerValues
 
 AWAKE = 4
-"""Catalogs whose child processes run; those of others are ended until they are asked again."""
+"""Catalogs whose child processes run and whose indexes are open; those of others are ended and
+closed until they are asked again."""
 
 
 class DataSessions:
@@ -37,12 +39,13 @@ class DataSessions:
         self._known: dict[int, Data] = {}
         self._ways: SessionOptions | None = None
         self._values: dict[int, CatalogValues | ServerValues] = {}
+        self._tables: dict[int, Sequence[Table]] = {}
 
     def of(self, asked: TaskInput) -> Data | None:
         """The data of the task's catalog; None where there is none."""
         from stages.core.sandbox.session import Data
 
-        key = id(asked.tables)
+        key = self._key(asked)
         found = self._known.pop(key, None) or Data(asked.shelf.catalog, asked.tables, self.ways)
         self._known[key] = found  # the latest stands last
         for earlier in list(self._known.values())[:-AWAKE]:
@@ -64,21 +67,29 @@ class DataSessions:
             raise DataError("--values needs data", hint="scan a folder with data, or leave it out")
         if root is None or not (wanted or os.path.isdir(root)):
             return None
-        key = id(asked.tables)
-        if key not in self._values:
+        key = self._key(asked)
+        found = self._values.pop(key, None)
+        if found is None:
             from stages.core.values.lookup import CatalogValues
 
             seconds = float(self._common["values_seconds"])
-            made = CatalogValues(
+            found = CatalogValues(
                 asked.shelf.catalog, asked.tables, seconds=seconds, asked_for=bool(wanted)
             )
-            self._values[key] = made
-        return self._values[key]
+        self._values[key] = found  # the latest stands last
+        for earlier in list(self._values.values())[:-AWAKE]:
+            earlier.close()
+        return found
+
+    def _key(self, asked: TaskInput) -> int:
+        """What the task's catalog is known by: its tables, which are held, so that no others can
+        come to have their identity."""
+        return id(self._tables.setdefault(id(asked.tables), asked.tables))
 
     def _of_server(self, asked: TaskInput) -> ValueSearch | None:
         from stages.core.values.server import ServerValues
 
-        data, key = self.of(asked), id(asked.tables)
+        data, key = self.of(asked), self._key(asked)
         if data is not None and key not in self._values:
             self._values[key] = ServerValues(asked.tables, data)
         return self._values.get(key)

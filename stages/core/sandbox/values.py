@@ -10,8 +10,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stages.core.catalog.duck.sql import quote
 from stages.core.records import Column, Table
-from stages.core.sandbox.engine.store import TARGET, Store, table_folder
+from stages.core.sandbox.engine.store import (
+    LEAST_MEMORY,
+    TARGET,
+    Store,
+    loading_config,
+    table_folder,
+)
 from stages.core.sandbox.limits import Limits
 
 if TYPE_CHECKING:
@@ -87,8 +94,7 @@ class ValueReader:
         from stages.core.catalog import load_table
 
         if self._small is None:
-            settings = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
-            self._small = duckdb.connect(":memory:", config={**settings})
+            self._small = duckdb.connect(":memory:", config=loading_config(LEAST_MEMORY))
         with _watched(self._small, seconds):
             self._small.execute(f"DROP TABLE IF EXISTS {TARGET}")
             load_table(self._small, self.root, table, TARGET)
@@ -133,7 +139,7 @@ def _parts(found: duckdb.DuckDBPyConnection) -> Iterator[list[tuple[str, int]]]:
 
 def _statement(column: Column, most: int) -> str:
     """A column's values as text with their counts; within the most frequent ones in order."""
-    name = '"' + column["name"].replace('"', '""') + '"'
+    name = quote(column["name"])
     wanted = f"length(CAST({name} AS VARCHAR)) BETWEEN 1 AND {LONGEST}"
     if _NUMBER.match(column["type"]):
         wanted = f"abs(CAST({name} AS HUGEINT)) >= {LEAST_NUMBER}"

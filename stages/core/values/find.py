@@ -63,7 +63,7 @@ def find(
         raise DataError("the catalog has no data", place=catalog["name"], hint="scan the data")
     values = CatalogValues(catalog, tables, seconds=seconds)
     try:
-        found = _in_index(values.index(), tables, text, most)
+        found = _in_index(values, text, most)
     except (OSError, sqlite3.Error) as error:
         hint = "set WINNOW_CACHE to a folder that can be written"
         raise DataError(f"the value index cannot be used: {error}", hint=hint) from None
@@ -73,14 +73,8 @@ def find(
     return found
 
 
-def _in_index(index: ValueIndex, tables: Sequence[Table], text: str, most: int) -> Finding:
-    found, key = Finding(), folded(text)
-    shown = {
-        (table["name"], column["name"])
-        for table in tables
-        for column in table["columns"]
-        if column.get("examples")
-    }
+def _in_index(values: CatalogValues, text: str, most: int) -> Finding:
+    found, key, index = Finding(), folded(text), values.index()
     whole = index.between(key, f"{key}\0", most + 1)
     exact = [place for place in whole if place.value == text]
     found.places += [("exact", place) for place in exact]
@@ -96,7 +90,7 @@ def _in_index(index: ValueIndex, tables: Sequence[Table], text: str, most: int) 
             found.notes.append(f"parts were not looked for in {many(rest, 'value')} more")
     if not found.places:
         found.places += [("near", place) for place in _near(index, key)]
-    found.places = [(how, at) for how, at in found.places if (at.table, at.column) in shown]
+    found.places = [(how, at) for how, at in found.places if values.shows(at)]
     if len(found.places) > most:
         found.notes.append(f"the first {most} places; --most shows more")
         del found.places[most:]

@@ -19,7 +19,7 @@ import orjson
 from stages.core.catalog import partitions
 from stages.core.counts import many
 from stages.core.errors import SqlUnavailable, WinnowError
-from stages.core.paths import CACHES, cache_dir
+from stages.core.paths import cache_place
 from stages.core.records import Catalog, Table
 from stages.core.values.index import LAYOUT, TableState, ValueIndex, ValuePlace
 
@@ -36,7 +36,7 @@ MOST_WORDS = 300
 def index_path(root: str) -> Path:
     """Where the index of a catalog's root lies."""
     key = hashlib.sha256(str(Path(root).resolve()).encode()).hexdigest()[:20]
-    return cache_dir() / CACHES["values"] / f"values-{LAYOUT}-{key}.sqlite"
+    return cache_place("values") / f"values-{LAYOUT}-{key}.sqlite"
 
 
 class CatalogValues:
@@ -74,42 +74,44 @@ class CatalogValues:
 
     def __call__(self, words: Collection[str]) -> ValueHits:
         """By word, the tables and columns that hold it as a whole value."""
-        asked = list(dict.fromkeys(words))[:MOST_WORDS]
-        found = self.places(asked)
-        shown = {table["name"]: _readable(table) for table in self.tables}
+        found = self.places(list(dict.fromkeys(words))[:MOST_WORDS])
         return {
-            word: kept
+            word: [(place.table, place.column) for place in places]
             for word, places in found.items()
-            if (
-                kept := [
-                    (place.table, place.column)
-                    for place in places
-                    if place.column in shown.get(place.table, ())
-                ]
-            )
         }
 
     def written(self, words: Collection[str]) -> Mapping[tuple[str, str], str]:
         """By table and column, the longest of the words that is a value there, as the data has
         it."""
-        shown = {table["name"]: _readable(table) for table in self.tables}
         found: dict[tuple[str, str], str] = {}
         for places in self.places(words).values():
             for place in places:
                 at = place.table, place.column
-                if place.column in shown.get(place.table, ()) and (
-                    len(place.value) > len(found.get(at, ""))
-                ):
-                    found[at] = place.value
+                found[at] = max(found.get(at, ""), place.value, key=len)
         return found
 
     def places(self, words: Collection[str]) -> Mapping[str, Sequence[ValuePlace]]:
         """By word, where it stands as a whole value; nothing where the index cannot be used."""
         try:
-            return self.index().holding(words)
+            found = self.index().holding(words)
         except (OSError, sqlite3.Error) as error:
             self._failed(f"the value index cannot be used: {error}")
             return {}
+        shown = {word: [at for at in places if self.shows(at)] for word, places in found.items()}
+        return {word: places for word, places in shown.items() if places}
+
+    def shows(self, place: ValuePlace) -> bool:
+        """Whether the column is one of the catalog whose values may be looked at."""
+        return (place.table, place.column) in self._readable
+
+    @cached_property
+    def _readable(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (table["name"], column["name"])
+            for table in self.tables
+            for column in table["columns"]
+            if column.get("examples")
+        )
 
     def index(self) -> ValueIndex:
         """The index, made true now.
@@ -201,11 +203,6 @@ class CatalogValues:
             self.error = self.error or what
         else:
             self.notes.append(what)
-
-
-def _readable(table: Table) -> frozenset[str]:
-    """The columns whose values may be looked at."""
-    return frozenset(c["name"] for c in table["columns"] if c.get("examples"))
 
 
 def _size(table: Table) -> int:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from stages.core.catalog.duck.sql import quote
+from stages.core.catalog.duck.sql import text as text_of
 from stages.core.errors import SqlUnavailable, WinnowError
 from stages.core.records import Column, Table
 from stages.core.values.index import folded
@@ -87,17 +89,12 @@ def _may_hold(column: Column, plain: bool) -> bool:
 
 def statement(table: str, columns: Sequence[str], words: Sequence[str]) -> str:
     """The words that columns hold as whole values, as rows of column and value."""
-    wanted = ", ".join("'" + word.replace("'", "''") + "'" for word in words)
+    wanted = ", ".join(map(text_of, words))
     each = []
     for column in columns:
-        text = f"lower(CAST({_quoted(column)} AS VARCHAR))"
-        label = column.replace("'", "''")
+        text = f"lower(CAST({quote(column)} AS VARCHAR))"
         each.append(
-            f"SELECT DISTINCT '{label}' AS name, {text} AS value FROM {_quoted(table)} "
+            f"SELECT DISTINCT {text_of(column)} AS name, {text} AS value FROM {quote(table)} "
             f"WHERE {text} IN ({wanted})"
         )
     return " UNION ALL ".join(each)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -122,6 +122,12 @@ class Index:
         return held, np.fromiter(map(len, held), dtype=np.int32, count=len(held))
 
     @cached_property
+    def last_names(self) -> tuple[tuple[str, str], ...]:
+        """The tables' own names, composed, and the same in lower case."""
+        own = [composed(last_name(name)) for name in self.names]
+        return tuple((name, name.lower()) for name in own)
+
+    @cached_property
     def parts(self) -> Parts:
         """Tables with numbers or times in their names."""
         return parts_of(self.names, self.family)

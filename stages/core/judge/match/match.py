@@ -16,7 +16,7 @@ from stages.core.judge.index.index import COLUMN_FIELDS, FIELDS, Index
 from stages.core.judge.index.postings import Floats, Ints, Postings
 from stages.core.judge.language.tokenize import compact
 from stages.core.judge.match.expand import Vocabulary, expand_all
-from stages.core.judge.match.values import whole_values
+from stages.core.judge.match.values import NO_HITS, whole_values
 from stages.core.judge.question.question import ParsedQuestion
 
 #: What a match in a field says about the table, for the first score only.
@@ -79,9 +79,13 @@ class Match:
 
 
 def match_catalog(
-    question: ParsedQuestion, index: Index, known: Vocabulary, without: frozenset[str] = frozenset()
+    question: ParsedQuestion,
+    index: Index,
+    known: Vocabulary,
+    without: frozenset[str] = frozenset(),
+    hits: Mapping[str, tuple[int, ...]] = NO_HITS,
 ) -> Match:
-    """Match a question with a catalog."""
+    """Match a question with a catalog, and with values found in its data (`hit_columns`)."""
     ways = _flat(expand_all(question.units, known, "synonym" not in without))
     n_units = len(question.units)
     table = {
@@ -95,17 +99,13 @@ def match_catalog(
         named = by_letter(question, index, table["cname"])
     best = strongest(table)
     idf = _idf(best)
-    exact, spelled = _whole(question, index, without)
+    exact, spelled = _whole(question, index, without, hits)
     first = _first(table, idf, index, exact, spelled) * (1.0 + 0.3 * when + 0.2 * which)
     texts, by_column = _by_text(question, index, without)
     candidates = _candidates(first, texts["all"], index)
     columns, starts = _columns_of(candidates, index)
     local = _places(columns, len(index.columns))
-    size = (n_units, len(columns))
-    column = {
-        name: _matrix(ways, index.by_column[name], size, _on(name, without), local)
-        for name in COLUMN_FIELDS
-    }
+    column = _by_column(ways, index, (n_units, len(columns)), without, local)
     complete = completeness(index.column_terms, columns, met)
     _as_named(named, local, column["cname"], complete)
     return Match(
@@ -130,6 +130,16 @@ def match_catalog(
     )
 
 
+def _by_column(
+    ways: _Ways, index: Index, shape: tuple[int, int], without: frozenset[str], local: Ints
+) -> dict[str, Floats]:
+    """`_matrix` of the candidate columns, by field."""
+    return {
+        name: _matrix(ways, index.by_column[name], shape, _on(name, without), local)
+        for name in COLUMN_FIELDS
+    }
+
+
 def _places(columns: Ints, n: int) -> Ints:
     """Where each of n columns stands among some; -1 where it does not."""
     made = np.full(n, -1, dtype=np.int32)
@@ -138,11 +148,15 @@ def _places(columns: Ints, n: int) -> Ints:
 
 
 def _whole(
-    question: ParsedQuestion, index: Index, without: frozenset[str]
+    question: ParsedQuestion,
+    index: Index,
+    without: frozenset[str],
+    hits: Mapping[str, tuple[int, ...]],
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Columns with a whole value of the question, and those spelled out in it."""
-    values = "value" not in without
-    exact = whole_values(question, index.values, index.spellings) if values else {}
+    exact = {}
+    if "value" not in without:
+        exact = whole_values(question, index.values, index.spellings, hits)
     return exact, spelled_out(question, index) if "name" not in without else {}
 
 

@@ -7,7 +7,6 @@ ISO form; quoted strings and names also when a letter or two differ.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,7 @@ MOST_HOLDERS = 40
 #: Values looked through for near spellings, letters of a string that may be misspelled, and
 #: the least share of letters in common (percent, rapidfuzz ratio).
 MOST_FUZZY, LEAST_LETTERS, LEAST_ALIKE = 100_000, 5, 88.0
+NO_HITS: Mapping[str, tuple[int, ...]] = {}
 #: Digits from which a bare number is a value and no count.
 LEAST_DIGITS = 5
 
@@ -33,20 +33,22 @@ def whole_values(
     question: ParsedQuestion,
     values: Mapping[str, tuple[int, ...]],
     spellings: tuple[Sequence[str], Sequence[int] | Ints] | None = None,
+    hits: Mapping[str, tuple[int, ...]] = NO_HITS,
 ) -> dict[int, str]:
     """Columns in which a value of the question was seen: column → as the question writes it.
 
     Args:
         values: Whole value, lower case → columns (`index.Index.values`).
         spellings: The values in order, and how many letters each has; found out where None.
+        hits: The same of values found in the data (`hit_columns`), which go before.
     """
     found: dict[int, str] = {}
     for low, written in _exact(question):
-        holders = values.get(low, ())
+        holders = hits.get(low) or values.get(low, ())
         if len(holders) <= MOST_HOLDERS:
             for column in holders:
                 found.setdefault(column, written)
-    for low, written in _near(question, values, spellings):
+    for low, written in _near(question, values, spellings, hits):
         for column in values[low]:
             found.setdefault(column, written)
     return found
@@ -80,11 +82,14 @@ def _near(
     question: ParsedQuestion,
     values: Mapping[str, tuple[int, ...]],
     spellings: tuple[Sequence[str], Sequence[int] | Ints] | None,
+    hits: Mapping[str, tuple[int, ...]],
 ) -> Iterator[tuple[str, str]]:
     """Seen values that are nearly a quoted string or a name which was not seen itself."""
     wanted = {**question.quoted, **{run.lower(): run for run in question.runs}}
     missed = {
-        low: run for low, run in wanted.items() if len(low) >= LEAST_LETTERS and low not in values
+        low: run
+        for low, run in wanted.items()
+        if len(low) >= LEAST_LETTERS and low not in values and low not in hits
     }
     if not missed or not values or len(values) > MOST_FUZZY:
         return
@@ -106,14 +111,14 @@ def _may_be_alike(size: int, sizes: Ints) -> NDArray[np.bool_]:
     return made
 
 
-def with_hits(index: Index, found: ValueHits) -> Index:
-    """The index with values that were found in the data added to those it has."""
-    more: dict[str, tuple[int, ...]] = {}
+def hit_columns(index: Index, found: ValueHits) -> dict[str, tuple[int, ...]]:
+    """By value that was found in the data, all columns that hold it, those of the index too."""
     number = {name: at for at, name in enumerate(index.canonical)} if found else {}
+    more: dict[str, tuple[int, ...]] = {}
     for value, places in found.items():
         own = list(index.values.get(value, ()))
         for table, column in places:
             start, end = index.column_start[number[table]], index.column_start[number[table] + 1]
             own.append(int(start) + index.columns[start:end].index(column))
         more[value] = tuple(dict.fromkeys(own))
-    return replace(index, values={**index.values, **more}) if more else index
+    return more

@@ -229,12 +229,7 @@ class Store:
         from stages.core.catalog.duck.interrupt import by_hand, watch_time
 
         late = threading.Event()
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{max(self.limits.memory, LEAST_MEMORY)}MiB",
-            "temp_directory": f"{path}.spill",
-            "python_enable_replacements": False,
-            "autoinstall_known_extensions": False,
-        }
+        config = loading_config(self.limits.memory) | {"temp_directory": f"{path}.spill"}
         try:
             with duckdb.connect(str(path), config=config) as con:
                 with watch_time(con, self.limits.load_seconds, late, self._stopped):
@@ -280,6 +275,19 @@ class Store:
         for old in self.folder.glob(f"{stem}*.duckdb"):
             if not old.name.startswith(f"{stem}{state}-"):
                 old.unlink(missing_ok=True)
+
+
+def loading_config(memory: int) -> dict[str, str | bool | int | float | list[str]]:
+    """How DuckDB is set up where a source is loaded.
+
+    Args:
+        memory: MiB that it may take, `LEAST_MEMORY` at least.
+    """
+    return {
+        "memory_limit": f"{max(memory, LEAST_MEMORY)}MiB",
+        "python_enable_replacements": False,
+        "autoinstall_known_extensions": False,
+    }
 
 
 def _write_sample(con: duckdb.DuckDBPyConnection, table: Table) -> None:
