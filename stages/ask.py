@@ -21,12 +21,12 @@ import click
 import orjson
 
 from stages.core import diagnostics
-from stages.core.errors import DataError
+from stages.core.errors import DataError, UsageError
 from stages.core.lines.files import holds_lines
 from stages.core.lines.io import output
 from stages.core.lines.lines import dump, split
 from stages.core.model.options import MODEL_OPTIONS
-from stages.core.params import Options, output_option
+from stages.core.params import Options, catalog_option, output_option
 from stages.core.runtime.command import (
     privileged_option,
     reporting_options,
@@ -50,7 +50,7 @@ REST = ("collapse", "describe", "prompt")
 OUTS = ("prompt", "messages", "tables", "lines")
 OF_PROMPT = ("style", "template", "own_rules", "budget")
 OF_VOTE = ("recall", "loss_tokens")
-OWN = ("source", "question", "evidence", "by", "out", "path")
+OWN = ("source", "question", "evidence", "catalog", "by", "out", "path")
 NOT_HERE = ("dry_run", "dump_prompt")
 
 
@@ -96,18 +96,21 @@ def lines_of(values: Options) -> list[LineRecord]:
     Raises:
         WinnowError: Nothing could be read, or nothing is asked.
     """
-    lines = scanned(values["source"], values["question"], values["evidence"])
+    lines = scanned(values["source"], values["question"], values["evidence"], values["catalog"])
     of_stages = {key: value for key, value in values.items() if key not in OWN}
     return at_once(through(values["by"], lines, of_stages))
 
 
-def scanned(source: str, question: str | None, evidence: str | None) -> list[LineRecord]:
+def scanned(
+    source: str, question: str | None, evidence: str | None, catalog: str | None
+) -> list[LineRecord]:
     """The catalog of a source, its tables, and the one task that is asked.
 
     Args:
         source: A folder, a data file, a URL, or a file of lines.
         question: In place of what its ``task.json`` asks, or of the tasks among the lines.
         evidence: The asker's hint.
+        catalog: Which one is asked, where a file of lines holds several.
 
     Raises:
         DataError: Nothing is asked.
@@ -115,7 +118,7 @@ def scanned(source: str, question: str | None, evidence: str | None) -> list[Lin
     """
     path = Path(source)
     if "://" not in source and path.is_file() and holds_lines(path):
-        found = _from_lines(source, question, evidence)
+        found = _from_lines(source, question, evidence, catalog)
     else:
         given = {"question": question, "evidence": evidence}
         out = LinesOutput()
@@ -128,14 +131,16 @@ def scanned(source: str, question: str | None, evidence: str | None) -> list[Lin
     return found
 
 
-def _from_lines(source: str, question: str | None, evidence: str | None) -> list[LineRecord]:
+def _from_lines(
+    source: str, question: str | None, evidence: str | None, name: str | None
+) -> list[LineRecord]:
     """The lines of a file; with a question its one catalog and that."""
     from stages.core.sandbox.source import open_source
 
     if question is None:
         with open(source, "rb") as stream:
             return [orjson.loads(raw) for raw, _, _ in split(stream, source)]
-    catalog, tables = open_source(source)
+    catalog, tables = open_source(source, name=name)
     task: LineRecord = {
         "kind": "task",
         "catalog": catalog["id"],
@@ -174,11 +179,15 @@ def shown(lines: Sequence[LineRecord], kind: str) -> bytes:
         kind: One of `OUTS`.
 
     Raises:
+        UsageError: There are several tasks.
         DataError: The task came to no prompt.
     """
     if kind == "lines":
         return b"".join(map(dump, lines))
-    task = next(line for line in reversed(lines) if line["kind"] == "task")
+    task, *others = (line for line in lines if line["kind"] == "task")
+    if others:
+        what = f"{len(others) + 1} tasks, and only --out lines has room for all"
+        raise UsageError(what, hint="give a question, or use --out lines")
     if "prompt" not in task or "collapse" not in task:
         raise DataError("it came to no prompt", place=str(task["task_id"]))
     if kind == "tables":
@@ -200,4 +209,6 @@ def _ask(source: str, question: str | None, **options: Any) -> None:  # Any: see
         raise SystemExit(diagnostics.exit_code())
 
 
-ask = output_option(click.Command("ask", params=_options(), callback=_ask, help=__doc__))
+ask = catalog_option(
+    output_option(click.Command("ask", params=_options(), callback=_ask, help=__doc__))
+)

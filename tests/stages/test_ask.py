@@ -85,6 +85,26 @@ def test_what_is_wrong_is_said(args: list[str], status: int, words: str) -> None
     assert words in done.err
 
 
+def test_several_tasks_have_no_one_prompt(tmp_path: Path) -> None:
+    lines = tmp_path / "two.jsonl"
+    lines.write_bytes(run("scan", EXAMPLE, "examples/task_15").out)
+    done = run("ask", str(lines), "--out", "tables")
+    assert (done.status, done.out) == (2, b"")
+    assert "2 tasks, and only --out lines has room for all" in done.err
+    assert len(run("ask", str(lines), "--out", "lines").tasks) == 2
+    unnamed = run("ask", str(lines), "how many?", "--out", "tables")
+    assert (unnamed.status, "--catalog: orders, task_15" in unnamed.err) == (2, True)
+    assert run("ask", str(lines), "how many?", "--catalog", "orders", "--out", "lines").status == 0
+
+
+def test_a_model_that_is_away_is_told_by_the_status_too() -> None:
+    away = ("--model", "openai/x", "--base-url", "http://127.0.0.1:9", "--retries", "0")
+    done = run("ask", EXAMPLE, *away, "--out", "tables", env={"OPENAI_API_KEY": "none"})
+    assert done.status == 3
+    assert "no call to openai/x came through" in done.err
+    assert done.out
+
+
 def test_a_folder_that_asks_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("n\n1\n")
     done = run("ask", str(tmp_path))

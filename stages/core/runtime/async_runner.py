@@ -151,7 +151,7 @@ PROGRESS_SECONDS = 0.2
 """Between two looks at how far a run is."""
 
 
-def ask_all(plan: RunPlan, items: Iterator[Item], out: Output, common: Options) -> None:
+async def ask_all(plan: RunPlan, items: Iterator[Item], out: Output, common: Options) -> None:
     """Work on all tasks with the model that the options name.
 
     With ``--dry-run`` and ``--dump-prompt`` the stage runs on stand-ins for replies, what it
@@ -164,7 +164,7 @@ def ask_all(plan: RunPlan, items: Iterator[Item], out: Output, common: Options) 
     plan.client = client
     target = Output(io.BytesIO(), "nowhere") if plan.dry else out
     try:
-        asyncio.run(_run(plan, items, target, ahead=max(common["concurrency"], 1)))
+        await _run(plan, items, target, ahead=max(common["concurrency"], 1))
     finally:
         if client is not None:
             _report(client.report(), out, to_stdout=bool(common["dry_run"]))

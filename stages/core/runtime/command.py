@@ -212,7 +212,9 @@ def _output(stage: Stage, common: Options) -> AbstractContextManager[Output]:
 
 def _with_model(plan: RunPlan, common: Options, out: Output) -> None:
     """Run the stage with a model: on an event loop, or dry."""
+    import asyncio
+
     from stages.core.runtime.async_runner import ask_all
 
     items = LineReader(last_wins=common["last_wins"]).read(inputs(common["files"]))
-    ask_all(plan, items, out, common)
+    asyncio.run(ask_all(plan, items, out, common))

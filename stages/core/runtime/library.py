@@ -19,7 +19,7 @@ import orjson
 
 from stages.core import diagnostics
 from stages.core.errors import DataError, PartialResult, UsageError
-from stages.core.lines.lines import Item, LineReader, Output, dump
+from stages.core.lines.lines import LineReader, Output, dump
 from stages.core.params import Options
 from stages.core.runtime.command import data_of, stage_named
 from stages.core.runtime.keywords import CommandKeywords, StageKeywords
@@ -95,7 +95,12 @@ async def pass_lines(
     stream = io.BytesIO(b"".join(map(dump, lines)))
     items = list(LineReader().read([(stream, "lines")]))
     with data_of(plan, shared):
-        await _run(plan, items, out, shared)
+        if stage.asks and shared["model"] != "builtin":
+            from stages.core.runtime.async_runner import ask_all
+
+            await ask_all(plan, iter(items), out, shared)
+        else:
+            run_now(plan, iter(items), out)
 
 
 def at_once(made: Coroutine[object, object, Result]) -> Result:
@@ -155,21 +160,6 @@ def _log(messages: list[str]) -> None:
 
         for message in messages:
             logging.getLogger(LOGGER).info(message)
-
-
-async def _run(plan: RunPlan, items: list[Item], out: Output, shared: Options) -> None:
-    if not plan.stage.asks or shared["model"] == "builtin":
-        run_now(plan, iter(items), out)
-        return
-    from stages.core.model import from_options
-    from stages.core.runtime.async_runner import AsyncRunner
-
-    plan.client = from_options(shared)
-    try:
-        await AsyncRunner(plan, out, max(shared["concurrency"], 1)).run(iter(items))
-    finally:
-        if plan.client is not None:
-            await plan.client.close()
 
 
 def scan(
