@@ -27,8 +27,11 @@ WARM = (
     "asyncio", "click", "duckdb", "jinja2", "jsonschema", "numpy", "orjson", "rich.console",
     "rich.table", "rich.text", "snowballstemmer", "sqlglot", "sqlglot.optimizer.scope", "sqlite3",
     "tiktoken",
-    "stages.cli", "stages.core.catalog", "stages.core.judge.pipeline", "stages.core.model.client",
-    "stages.core.runtime.command", "stages.core.sandbox.database",
+    "stages.cli", "stages.core.catalog.scan", "stages.core.catalog.sources.csv.loader",
+    "stages.core.catalog.sources.json.loader", "stages.core.catalog.sources.sqlite.loader",
+    "stages.core.catalog.stream", "stages.core.judge.pipeline", "stages.core.model.client",
+    "stages.core.runtime.async_runner", "stages.core.runtime.command",
+    "stages.core.sandbox.database", "stages.core.sandbox.values", "stages.core.values.lookup",
 )  # fmt: skip
 """Imported before the first run; none of them reads the environment, and the only thread that one
 starts, numpy's for linear algebra, is stopped by numpy before each fork."""
@@ -148,8 +151,10 @@ def _load() -> None:
     for name in WARM:
         importlib.import_module(name)
     from stages.core import tokens
+    from stages.core.catalog import discover
     from stages.core.judge.language import chinese, lexicon
 
+    discover.kinds()
     tokens.count("a " * tokens.SMALL)
     chinese.lexicon()
     lexicon.attribute_triggers()
